@@ -36,6 +36,8 @@ class GoalOptions(NamedTuple):
     skip_moving: bool = False
     choice: str = ""
     """The options that choose the topics, for messages."""
+    strict_sizes: bool = False
+    """Refuse a cluster of which the size of a replica is not known."""
 
 
 def read_goal_options(words: Sequence[str], options: Mapping[str, Any]) -> GoalOptions:
@@ -69,7 +71,8 @@ def read_goal_options(words: Sequence[str], options: Mapping[str, Any]) -> GoalO
     chosen, excluded = options.get("topics"), options.get("exclude_topics")
     given = {"--topics": chosen, "--exclude-topics": excluded}
     choice = " and ".join(f"{option} '{text}'" for option, text in given.items() if text is not None)
-    return GoalOptions(goal, chosen_topics(chosen, excluded), bool(options.get("skip_moving")), choice)
+    flags = bool(options.get("skip_moving")), choice, bool(options.get("strict_sizes"))
+    return GoalOptions(goal, chosen_topics(chosen, excluded), *flags)
 
 
 def _spread(goal: Goal, wanted: Spread | None) -> Spread:
@@ -117,6 +120,8 @@ def propose_for(snapshot: Snapshot, goal_options: GoalOptions) -> Proposal:
 
 def propose_from(cluster: Mapping[int, Broker], columns: "Columns", goal_options: GoalOptions) -> Proposal:
     """Find a plan for the brokers and partitions of a cluster. Raises ProposalError, MissingSolverError."""
+    from planner.proposals.size_notes import tiered_note, unknown_sizes
+
     topics = columns.topics
     if topics and not any(map(goal_options.topics, topics)):
         raise ProposalError([f"no topic of the cluster is chosen by {goal_options.choice}"])
@@ -125,8 +130,13 @@ def propose_from(cluster: Mapping[int, Broker], columns: "Columns", goal_options
     ]
     if under_way and not goal_options.skip_moving:
         raise ProposalError([_under_way(columns.name(under_way[0]), len(under_way) - 1)])
+    unknown = unknown_sizes(columns, strict=goal_options.strict_sizes)
+    if unknown and goal_options.strict_sizes:
+        raise ProposalError([unknown])
     cluster = _with_failed_brokers(cluster, columns, goal_options.goal)
-    return propose(problem_from(cluster, columns, goal_options.goal, goal_options.topics))
+    proposal = propose(problem_from(cluster, columns, goal_options.goal, goal_options.topics))
+    more = unknown, tiered_note(columns, proposal)
+    return proposal._replace(notes=(*proposal.notes, *filter(None, more)))
 
 
 def _with_failed_brokers(

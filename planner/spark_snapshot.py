@@ -4,8 +4,8 @@ The checks are those of `planner.model.snapshot`. They are strict: a row that is
 although it may be valid there. So the reader in Python has the last word, and writes the message.
 
 Spark parses, validates and counts, without Python workers. The driver gets the topics with their number of
-partitions, and of each partition its row, leader, replicas and which of them are in the ISR, bytes and
-min.insync.replicas: 28 bytes for the partition and 5 for each replica. The row follows from the topics, so
+partitions, and of each partition its row, leader, replicas and which of them are in the ISR, their sizes, and
+min.insync.replicas: 28 bytes for the partition and 13 for each replica. The row follows from the topics, so
 the order in which Spark delivers partitions does not matter.
 """
 
@@ -38,6 +38,9 @@ TYPES: Mapping[str, str] = {
     "bytes": "bigint",
     "min_isr": "int",
     "target": "array<int>",
+    "sizes": "array<bigint>",
+    "log_dirs": "array<string>",
+    "tiered": "boolean",
 }
 """The columns of a partition that are read, and their SQL types."""
 
@@ -72,6 +75,9 @@ _VALID = " and ".join(
         _distinct_ids("isr"),
         "leader >= -1",
         "coalesce(bytes, 0) >= 0",
+        "coalesce(size(sizes), size(replicas)) = size(replicas)",
+        "coalesce(size(log_dirs), size(replicas)) = size(replicas)",
+        "forall(coalesce(sizes, array()), each -> coalesce(each, 0) >= 0)",
         "coalesce(min_isr, 1) >= 1",
         # That of a topic that waits for its deletion is empty: Python reads such a cluster.
         f"(target is null or (size(target) > 0 and {_distinct_ids('target')}))",
@@ -85,7 +91,9 @@ COLUMNS = (
     "in_isr",
     "leader",
     "bytes",
+    "sizes",
     "min_isr",
+    "tiered",
     "moving",
     "valid",
     "other",
@@ -156,8 +164,10 @@ def _selected(rows: "DataFrame") -> "DataFrame":
         "replicas",
         "transform(replicas, id -> array_contains(isr, id)) as in_isr",
         "leader",
-        "coalesce(bytes, 0) as bytes",
+        "coalesce(bytes, array_max(sizes), 0) as bytes",
+        "coalesce(transform(sizes, each -> coalesce(each, -1L)), transform(replicas, id -> -1L)) as sizes",
         "coalesce(min_isr, 1) as min_isr",
+        "coalesce(tiered, false) as tiered",
         "target is not null as moving",
         f"coalesce(usual and {_VALID}, false) as valid",
         "if(kind = 'partition', null, value) as other",
@@ -173,7 +183,8 @@ TOPICS = """
 """
 OTHERS = "select other from {rows} where other is not null limit {most}"
 PARTITIONS = """
-    select /*+ broadcast(topics) */ first + partition as row, replicas, in_isr, leader, bytes, min_isr, moving
+    select /*+ broadcast(topics) */ first + partition as row, replicas, in_isr, leader, bytes, sizes, min_isr,
+        tiered, moving
     from {rows} join {topics} as topics using (topic) where other is null
 """
 
@@ -241,7 +252,9 @@ def _columns(spark: "SparkSession", rows: "DataFrame", topics: "pa.Table") -> Co
         _reordered(pc.list_flatten(read["replicas"]).to_numpy(), lengths, order),
         _reordered(pc.list_flatten(read["in_isr"]).to_numpy(), lengths, order),
         read["bytes"].to_numpy()[order],
+        _reordered(pc.list_flatten(read["sizes"]).to_numpy(), lengths, order),
         read["min_isr"].to_numpy()[order],
+        read["tiered"].to_numpy()[order],
         read["moving"].to_numpy()[order],
         read["leader"].to_numpy()[order],
     )

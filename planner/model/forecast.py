@@ -41,6 +41,8 @@ class Forecast(NamedTuple):
     brokers: Sequence[Mapping[str, Any]]
     waiting_partitions: int
     waiting: Sequence[Mapping[str, Any]]
+    tiered_partitions: int = 0
+    """Partitions that are copied, and of which only the local part of the log counts and is copied."""
 
 
 class WaveRow(NamedTuple):
@@ -94,7 +96,15 @@ def forecast_of(
         brokers=brokers,
         waiting_partitions=len(waiting),
         waiting=waiting[:LISTED],
+        tiered_partitions=sum(_is_tiered(move, snapshot) for move in moves),
     )
+
+
+def _is_tiered(move: Move, snapshot: Snapshot) -> bool:
+    """Whether the move copies a part of a log, the rest of which is in remote storage."""
+    partition = snapshot.partitions.get((move.topic, move.partition))
+    copied = not set(move.current).issuperset(move.target)
+    return partition is not None and partition.tiered and copied
 
 
 def wave_rows(steps: StepTable, bandwidth: int, rates: Mapping[int, int] = NO_RATES) -> Iterator[WaveRow]:
@@ -146,7 +156,7 @@ def _brokers(
     snapshot: Snapshot, steps: StepTable, waves: Iterable[WaveRow], bandwidth: int, rates: Mapping[int, int]
 ) -> list[dict[str, Any]]:
     """Return one row per broker, by id: its load before and after, the traffic in and out, and the time."""
-    before, lost = _held(snapshot), _lost(steps)
+    before, lost = _held(snapshot), _lost(steps, snapshot)
     totals = defaultdict[int, list[int]](lambda: [0] * len(COUNTED))
     for row in waves:
         totals[row.broker] = [
@@ -182,15 +192,19 @@ def _held(snapshot: Snapshot) -> dict[int, Held]:
         leaders[partition.leader] += 1
         for broker in partition.replicas:
             replicas[broker] += 1
-            stored[broker] += partition.size
+            stored[broker] += partition.size_on(broker)
     return {broker: Held(count, stored[broker], leaders[broker]) for broker, count in replicas.items()}
 
 
-def _lost(steps: StepTable) -> dict[int, Held]:
-    """Return what the steps remove from each broker."""
+def _lost(steps: StepTable, snapshot: Snapshot) -> dict[int, Held]:
+    """Return what the steps remove from each broker.
+
+    A replica that was there before has its own size, one that an earlier step has added that of a copy.
+    """
     replicas, stored = Counter[int](), Counter[int]()
-    for removing, size in steps.rows("removing", "replica_bytes"):
+    for *key, removing, size in steps.rows("topic", "partition", "removing", "replica_bytes"):
+        partition = snapshot.partitions.get(tuple(key)) if removing else None
         for broker in removing:
             replicas[broker] += 1
-            stored[broker] += size
+            stored[broker] += size if partition is None else partition.size_on(broker)
     return {broker: Held(count, stored[broker]) for broker, count in replicas.items()}

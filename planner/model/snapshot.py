@@ -49,6 +49,11 @@ class Broker(NamedTuple):
     dirs: Mapping[str, LogDir] | None = None
     """By path."""
 
+    @property
+    def cordoned(self) -> bool:
+        """Whether no directory takes new replicas."""
+        return bool(self.dirs) and all(each.cordoned for each in (self.dirs or {}).values())
+
 
 class Partition(NamedTuple):
     """A partition.
@@ -84,8 +89,13 @@ class Partition(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The bytes to count with: 0 if they are not known."""
-        return self.bytes or 0
+        """The bytes of a copy to count with.
+
+        If the leader's are not known, they are those of the largest known replica, or 0.
+        """
+        if self.bytes is not None:
+            return self.bytes
+        return max((each for each in self.sizes or () if each is not None), default=0)
 
     def size_on(self, broker: int) -> int:
         """Return the bytes to count with on a broker: those of its replica, else what a copy has."""

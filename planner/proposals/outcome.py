@@ -101,7 +101,11 @@ def _brokers(
     arriving = np.where((new[:, :, None] == old[:, None, :]).any(axis=2), -1, new)
     leaving = np.where((old[:, :, None] == new[:, None, :]).any(axis=2), -1, old)
     gains, losses = per_broker(arriving, None, size).tolist(), per_broker(leaving, None, size).tolist()
-    loads_before, loads_after = _loads(table, before), _loads(table, after)
+    own = np.pad(table.own, ((0, 0), (0, before.shape[1] - table.own.shape[1])))
+    sizes = np.repeat(table.bytes[:, None], before.shape[1], axis=1)
+    sizes[~changed] = own[~changed]
+    sizes[changed] = _sizes_after(old, own[changed], new, table.bytes[changed])
+    loads_before, loads_after = _loads(table, before, own), _loads(table, after, sizes)
     known = {node.id: node for node in problem.nodes}
     return tuple(
         BrokerChange(
@@ -118,8 +122,16 @@ def _brokers(
     )
 
 
-def _loads(table: Table, lists: Ints) -> list[BrokerLoad]:
+def _sizes_after(old: Ints, own: Ints, new: Ints, copied: Ints) -> Ints:
+    """Return the size of each replica of the new lists: its own one if it stays, else that of a copy."""
+    same = (new[:, :, None] == old[:, None, :]) & (new >= 0)[:, :, None]
+    kept = np.where(same, own[:, None, :], 0).sum(axis=2)
+    sizes: Ints = np.where(same.any(axis=2), kept, copied[:, None])
+    return sizes
+
+
+def _loads(table: Table, lists: Ints, own: Ints) -> list[BrokerLoad]:
     size = len(table.brokers)
-    replicas, sizes = per_broker(lists, None, size), per_broker(lists, table.bytes, size)
+    replicas, sizes = per_broker(lists, None, size), per_broker(lists, own, size)
     leaders = np.bincount(lists[:, 0], minlength=size)
     return list(map(BrokerLoad, replicas.tolist(), leaders.tolist(), sizes.tolist()))

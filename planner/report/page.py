@@ -61,10 +61,14 @@ def _head(forecast: Forecast) -> str:
     drawn = "".join(
         f"<div><dt>{name}</dt><dd>{value}</dd><dd>{more}</dd></div>" for name, value, more in tiles
     )
+    tiered = counted(forecast.tiered_partitions, "partition")
+    local = (
+        f" Of {tiered} in tiered topics, only the local part counts." if forecast.tiered_partitions else ""
+    )
     return (
         "<header><h1>Reassignment plan</h1>"
         f"<p>At {in_rate(forecast.bandwidth)} into and out of each broker. "
-        f"Limits: {'; '.join(limits) or 'none'}.</p></header><dl>{drawn}</dl>"
+        f"Limits: {'; '.join(limits) or 'none'}.{local}</p></header><dl>{drawn}</dl>"
     )
 
 

@@ -59,6 +59,9 @@ def copy_lines(result: Forecast) -> Iterator[str]:
     steps = f"{counted(result.steps, 'step')} in {counted(result.waves, 'wave')}"
     copies = f"{counted(result.replica_movements, 'replica')} ({in_bytes(result.bytes)}) to copy"
     yield f"{steps}: {copies}, {counted(result.leader_movements, 'leader movement')}"
+    if result.tiered_partitions:
+        tiered = counted(result.tiered_partitions, "partition")
+        yield f"{tiered} in tiered topics: only the local part counts and is copied"
     took, least = in_time(result.seconds), in_time(result.least_seconds)
     yield f"forecast: {took} at {in_rate(result.bandwidth)} per broker, at least {least}"
 

@@ -113,6 +113,9 @@ _GOAL_OPTIONS = (
     ),
     click.option("--fix-racks", is_flag=True, help="Also move replicas that break the rack rule."),
     click.option("--strict-racks", is_flag=True, help="Fail if replicas are left against the rack rule."),
+    click.option(
+        "--strict-sizes", is_flag=True, help="Fail if the size of a replica is not known, rather than guess."
+    ),
     click.option("--disable-rack-aware", is_flag=True, help="Ignore racks."),
     click.option(
         "--weight", "weights", metavar="ID=FACTOR", multiple=True, help="Share of a broker, relative to 1."
@@ -176,7 +179,7 @@ _FILE_OPTIONS = (
 _GOAL_NAMES = (
     "topics", "exclude_topics", "exclude_brokers", "tolerance", "leaders", "by", "byte_tolerance",
     "minimize", "spread", "max_moves", "max_bytes", "headroom", "fix_racks", "strict_racks",
-    "disable_rack_aware", "weights", "skip_moving",
+    "strict_sizes", "disable_rack_aware", "weights", "skip_moving",
 )  # fmt: skip
 
 

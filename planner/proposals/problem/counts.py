@@ -31,7 +31,7 @@ class Amounts(NamedTuple):
     """Replicas or bytes of a problem."""
 
     by_factor: Mapping[int, int]
-    """Partitions that may change (or the bytes of one replica of each) by wanted replication factor."""
+    """Partitions that may change (or the mean bytes of a replica of each) by wanted replication factor."""
     fixed: Mapping[int, int]
     """On each broker, of the partitions that may not change."""
     held: Mapping[int, int]
@@ -53,7 +53,7 @@ def _amounts(problem: Problem, *, in_bytes: bool) -> Amounts:
     ids = table.brokers.tolist()
     of_rows = table.sizes if in_bytes else table.counts
     factors = table.factor[table.free]
-    sizes = table.bytes[table.free] if in_bytes else np.ones(len(factors), np.int64)
+    sizes = table.mean_sizes()[table.free] if in_bytes else np.ones(len(factors), np.int64)
     by_factor = {int(factor): int(sizes[factors == factor].sum()) for factor in np.unique(factors).tolist()}
     return Amounts(
         by_factor,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from fractions import Fraction
-from math import floor
+from math import ceil, floor
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from common.wording import missing
@@ -39,7 +39,7 @@ class MissingSolverError(Exception):
 class ProblemRow(NamedTuple):
     """A partition that may change.
 
-    `factor` is the wanted replication factor, `bytes` the size of one replica.
+    `factor` is the wanted replication factor, `bytes` the size of a copy.
     """
 
     topic: str
@@ -197,10 +197,23 @@ def problem_from(
 def _node(broker: Broker, goal: Goal, held: int) -> Node:
     rack = broker.rack if goal.rack_aware and broker.rack is not None else own_rack(broker.id)
     usable = broker.id not in goal.drain
-    disk = broker.disk_bytes
-    room = None if disk is None else max(0, floor(disk * (1 - goal.headroom)) - held)
-    receives = usable and broker.live and broker.id not in goal.receive_nothing and (room is None or room > 0)
+    room = _room(broker, goal, held)
+    open_ = broker.live and not broker.cordoned and (room is None or room > 0)
+    receives = usable and open_ and broker.id not in goal.receive_nothing
     return Node(broker.id, rack, usable, receives, goal.weights.get(broker.id, ONE), room, broker.live)
+
+
+def _room(broker: Broker, goal: Goal, held: int) -> int | None:
+    """Return the bytes that a broker can receive, `held` being those of its replicas; None if not known.
+
+    The free space of its directories tells more than that: other files are on these volumes too.
+    """
+    dirs = [each for each in (broker.dirs or {}).values() if not each.cordoned]
+    sized = [(each.total, each.usable) for each in dirs if each.total is not None and each.usable is not None]
+    if dirs and len(sized) == len(dirs):
+        return sum(max(0, usable - ceil(total * goal.headroom)) for total, usable in sized)
+    disk = broker.disk_bytes
+    return None if disk is None else max(0, floor(disk * (1 - goal.headroom)) - held)
 
 
 def _check_brokers(cluster: Mapping[int, Broker], goal: Goal) -> None:

@@ -30,9 +30,13 @@ class Columns(NamedTuple):
     in_isr: Flags
     """Whether each of these replicas is in the ISR."""
     bytes: Ints
-    """Size of one replica."""
+    """Size of the leader's replica, which is what a copy has; 0 if none is known."""
+    sizes: Ints
+    """Size of each of the replicas of `ids`, as its own broker reports it; -1 if that is not known."""
     min_isr: Ints
     """`min.insync.replicas` of the topic."""
+    tiered: Flags
+    """Whether a part of the log is in remote storage."""
     moving: Flags
     """Whether the partition is being reassigned or queued."""
     leader: Ints
@@ -57,7 +61,9 @@ def columns_of(snapshot: Snapshot, moving: Container[TOPIC_PARTITION]) -> Column
         np.fromiter(chain.from_iterable(row.replicas for row in rows), np.int32, int(lengths.sum())),
         _in_isr(rows, int(lengths.sum())),
         np.fromiter(map(attrgetter("size"), rows), np.int64, len(rows)),
+        _sizes(rows, int(lengths.sum())),
         np.fromiter(map(attrgetter("min_isr"), rows), np.int32, len(rows)),
+        np.fromiter(map(attrgetter("tiered"), rows), np.bool_, len(rows)),
         np.fromiter((row[:2] in moving for row in rows), np.bool_, len(rows)),
         np.fromiter(map(attrgetter("leader"), rows), np.int32, len(rows)),
     )
@@ -70,6 +76,13 @@ def _in_isr(rows: Sequence[Partition], replicas: int) -> Flags:
         if row.isr != row.replicas:
             flags[start : start + len(row.replicas)] = [each in row.isr for each in row.replicas]
     return flags
+
+
+def _sizes(rows: Sequence[Partition], replicas: int) -> Ints:
+    if not any(row.sizes for row in rows):
+        return np.full(replicas, -1, np.int64)
+    each = chain.from_iterable(row.sizes or (None,) * len(row.replicas) for row in rows)
+    return np.fromiter((-1 if size is None else size for size in each), np.int64, replicas)
 
 
 def _in_order(snapshot: Snapshot) -> list[Partition]:
@@ -103,7 +116,9 @@ class Table(NamedTuple):
     factor: Ints
     """Wanted replication factor."""
     bytes: Ints
-    """Size of one replica."""
+    """Size of the leader's replica, which is what a copy has."""
+    own: Ints
+    """Size of each of `replicas`, in the same places: what its broker reports, else that of a copy."""
     min_isr: Ints
     free: Flags
     """Whether the partition may change."""
@@ -133,8 +148,11 @@ class Table(NamedTuple):
         replicas[self.free, : sets.shape[1]] = sets
         padding = ((0, 0), (0, width - self.replicas.shape[1]))
         before, state = np.pad(self.replicas, padding, constant_values=-1), np.pad(self.state, padding)
-        state = np.where(replicas == before, state, np.int8(IN_SYNC))
-        return self._replace(replicas=replicas, state=state, leaves=np.zeros(replicas.shape, np.bool_))
+        kept = replicas == before
+        state = np.where(kept, state, np.int8(IN_SYNC))
+        own = np.where(kept, np.pad(self.own, padding), self.bytes[:, None])
+        leaves = np.zeros(replicas.shape, np.bool_)
+        return self._replace(replicas=replicas, state=state, own=own, leaves=leaves)
 
     def counts(self, rows: Flags) -> Ints:
         """Return the number of replicas of each broker in these rows, without those that leave."""
@@ -142,7 +160,13 @@ class Table(NamedTuple):
 
     def sizes(self, rows: Flags) -> Ints:
         """Return the bytes of each broker in these rows, in the same way."""
-        return _per_broker(self._staying(rows), self.bytes[rows], len(self.brokers))
+        return _per_broker(self._staying(rows), self.own[rows], len(self.brokers))
+
+    def mean_sizes(self) -> Ints:
+        """Return the mean size of the replicas of each partition, rounded down."""
+        there = self.replicas >= 0
+        means: Ints = np.where(there, self.own, 0).sum(axis=1) // np.maximum(1, there.sum(axis=1))
+        return means
 
     def _staying(self, rows: Flags) -> Ints:
         staying: Ints = np.where(self.leaves[rows], -1, self.replicas[rows])
@@ -150,17 +174,20 @@ class Table(NamedTuple):
 
 
 def per_broker(lists: Ints, weights: Ints | None, brokers: int) -> Ints:
-    """Sum the weights of the rows (1 if None) on each broker of their lists."""
+    """Sum the weights of the rows, or of each place of the lists, on each broker of the lists.
+
+    They are 1 if None.
+    """
     return _per_broker(lists, weights, brokers)
 
 
 def _per_broker(lists: Ints, weights: Ints | None, brokers: int) -> Ints:
     totals = np.zeros(brokers + 1, np.int64)
-    for slot in lists.T:
+    for column, slot in enumerate(lists.T):
         if weights is None:
             totals += np.bincount(slot + 1, minlength=brokers + 1)
         else:
-            np.add.at(totals, slot + 1, weights)
+            np.add.at(totals, slot + 1, weights if weights.ndim == 1 else weights[:, column])
     return totals[1:]
 
 
@@ -181,7 +208,7 @@ def table_of(
     leaves = np.zeros(replicas.shape, np.bool_)
     led = (replicas >= 0) & (brokers[replicas] == columns.leader[:, None])
     leader = np.where(led, replicas, -1).max(axis=1)
-    numbers = (columns.bytes, columns.min_isr, free, leader)
+    numbers = (columns.bytes, _own(columns, replicas), columns.min_isr, free, leader)
     return Table(brokers, *names, replicas, state, leaves, factors, *numbers), left_out
 
 
@@ -195,6 +222,13 @@ def _lists(known: list[int], columns: Columns) -> tuple[Ints, Ints]:
     replicas = np.full((len(lengths), int(lengths.max(initial=1))), -1, np.int32)
     replicas[np.arange(replicas.shape[1]) < lengths[:, None]] = positions
     return brokers, replicas
+
+
+def _own(columns: Columns, replicas: Ints) -> Ints:
+    """Return the size of each replica; where it is not known, that of a copy."""
+    own = np.repeat(columns.bytes[:, None], replicas.shape[1], axis=1)
+    own[replicas >= 0] = np.where(columns.sizes < 0, np.repeat(columns.bytes, columns.lengths), columns.sizes)
+    return own
 
 
 def _states(columns: Columns, replicas: Ints, live: Flags) -> Ints:

@@ -67,6 +67,7 @@ class _Balance:
         self._given, self._layout, self._ranges = given, given.layout, given.ranges
         self._moves, self._bytes = budget
         self._least, self._most = shares.least, shares.most
+        self._sizes_differ = given.sizes_differ
         self._held, self._counts = self._placement.held, self._placement.counts
 
     def solve(self) -> Ints:
@@ -162,12 +163,31 @@ class _Balance:
         if not all(placement.may_change(each, target) for each, _, target in changes):
             return False
         moves, size = map(sum, zip(*(placement.cost(*each) for each in changes), strict=True))
-        if moves > self._moves or size > self._bytes:
+        if moves > self._moves or size > self._bytes or not self._improves(changes, heavy, light):
             return False
         self._moves, self._bytes = self._moves - moves, self._bytes - size
         for each in changes:
             placement.apply(*each)
         return True
+
+    def _improves(self, changes: list[tuple[int, int, int]], heavy: int, light: int) -> bool:
+        """Whether both brokers are nearer to their ranges afterwards.
+
+        That is not certain where replicas have another size than their copies.
+        """
+        if not self._sizes_differ:
+            return True
+        more = dict.fromkeys((heavy, light), 0)
+        for entry, source, target in changes:
+            more[source] -= int(self._placement.sizes(np.array([entry]))[0])
+            more[target] += self._placement.size_on(entry, target)
+        before = sum(self._outside(each, 0) for each in more)
+        return sum(self._outside(each, size) for each, size in more.items()) < before
+
+    def _outside(self, broker: int, more: int) -> int:
+        """Return how many bytes a broker is outside of its range if it holds so many more."""
+        held = int(self._held[broker]) + more
+        return max(0, held - int(self._most[broker]), int(self._least[broker]) - held)
 
 
 def within_disks(given: Input, sets: Ints, brokers: Ints) -> Ints:

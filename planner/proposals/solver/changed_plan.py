@@ -19,7 +19,13 @@ class Placement:
         self._width = sets.shape[1]
         self._old = np.full(sets.shape, -1, np.int64)
         self._old[:, : given.lists.shape[1]] = given.lists
-        self.held = fixed_bytes + per_broker(sets, given.bytes, self._layout.size)
+        self._copy = np.repeat(given.bytes, self._width)
+        """By entry: its bytes on a new broker."""
+        self._own = given.sizes_in(self._old).ravel()
+        """By entry: its bytes on the broker that has it now."""
+        self._size = given.sizes_in(sets).ravel()
+        """By entry: its bytes in the plan."""
+        self.held = fixed_bytes + given.held(sets)
         """Bytes of each broker, those of partitions that may not change included."""
         self.counts = given.fixed + per_broker(sets, None, self._layout.size)
         """Replicas of each broker, in the same way."""
@@ -30,9 +36,14 @@ class Placement:
         """For each broker the replicas that stay, and those that are moving, in order of size."""
 
     def sizes(self, entries: Ints) -> Ints:
-        """Return the bytes of each entry."""
-        sizes: Ints = self._given.bytes[entries // self._width]
+        """Return the bytes of each entry where it is."""
+        sizes: Ints = self._size[entries]
         return sizes
+
+    def size_on(self, entry: int, target: int) -> int:
+        """Return the bytes that the replica would have on the broker."""
+        home = self._old.ravel()[entry] == target
+        return int(self._own[entry] if home else self._copy[entry])
 
     def may_change(self, entry: int, target: int) -> bool:
         """Whether the replica may be on the broker.
@@ -68,10 +79,11 @@ class Placement:
         row, column = divmod(entry, self._width)
         size, home = int(self._given.bytes[row]), self._old[row, column]
         self._remove(source, entry, moving=bool(source != home))
+        self.held[source] -= self._size[entry]
         self.sets[row, column] = target
+        self._size[entry] = self.size_on(entry, target)
+        self.held[target] += self._size[entry]
         self._insert(target, entry, moving=bool(target != home))
-        self.held[source] -= size
-        self.held[target] += size
         self.counts[source] -= 1
         self.counts[target] += 1
         self.room[source] += size * int(source != home)
@@ -96,7 +108,7 @@ class Placement:
 
     def _insert(self, broker: int, entry: int, *, moving: bool) -> None:
         mine = self.entries[broker][moving]
-        at = np.searchsorted(self.sizes(mine), self._given.bytes[entry // self._width])
+        at = np.searchsorted(self.sizes(mine), self._size[entry])
         self.entries[broker][moving] = np.insert(mine, at, entry)
 
 

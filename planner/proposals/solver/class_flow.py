@@ -58,6 +58,9 @@ class Input(NamedTuple):
     """IN_SYNC, BEHIND or OFFLINE for each of them."""
     factor: Ints
     bytes: Ints
+    """Size of a copy of each partition."""
+    own: Ints
+    """Size of each of the present replicas."""
     fixed: Ints
     """Replicas of the other partitions on each broker."""
     repair_racks: bool
@@ -73,7 +76,26 @@ class Input(NamedTuple):
         padding = ((0, 0), (0, sets.shape[1] - self.lists.shape[1]))
         before = np.pad(self.lists, padding, constant_values=-1)
         state = np.where(sets == before, np.pad(self.state, padding), np.int8(IN_SYNC))
-        return self._replace(lists=sets, stays=sets >= 0, state=state, room=room)
+        return self._replace(lists=sets, stays=sets >= 0, state=state, own=self.sizes_in(sets), room=room)
+
+    def sizes_in(self, sets: Ints) -> Ints:
+        """Return the size of each replica of these sets: of kept ones their own, of new ones that of a copy.
+
+        Kept ones are at their positions in the lists.
+        """
+        padding = ((0, 0), (0, sets.shape[1] - self.lists.shape[1]))
+        kept = sets == np.pad(self.lists, padding, constant_values=-2)
+        sizes: Ints = np.where(kept, np.pad(self.own, padding), self.bytes[:, None])
+        return sizes
+
+    def held(self, sets: Ints) -> Ints:
+        """Return the bytes of each broker in these sets."""
+        return per_broker(sets, self.sizes_in(sets), self.layout.size)
+
+    @property
+    def sizes_differ(self) -> bool:
+        """Whether a replica has another size than a copy would have."""
+        return bool(((self.own != self.bytes[:, None]) & (self.lists >= 0)).any())
 
 
 class Classes(NamedTuple):

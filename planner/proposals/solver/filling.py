@@ -77,7 +77,7 @@ def _places(remainder: Remainder, sets: Ints, shares: Shares | None, holes: Ints
 def _lacks(remainder: Remainder, sets: Ints, shares: Shares | None) -> Ints:
     """Return how many bytes each broker is below the one with the most, or below its share."""
     layout = remainder.given.layout
-    held = per_broker(sets, remainder.given.bytes, layout.size)
+    held = remainder.given.held(sets)
     if shares is None:
         return -held // np.maximum(1, layout.weights)
     lacks: Ints = (shares.least + shares.most) // 2 - held - shares.fixed

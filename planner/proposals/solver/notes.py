@@ -10,7 +10,6 @@ from common.wording import counted
 from planner.proposals.problem.arrays import Ints
 from planner.proposals.problem.goal import CountRange, Problem, ProposalError
 from planner.proposals.problem.layout import Layout
-from planner.proposals.problem.table import per_broker
 from planner.proposals.solver.class_flow import Input, moves_of
 from planner.proposals.solver.remainder import Shares
 
@@ -101,7 +100,7 @@ def byte_notes(
 
 def _uneven(problem: Problem, given: Input, shares: Shares, sets: Ints) -> Iterator[str]:
     table = problem.table
-    held = shares.fixed + per_broker(sets, given.bytes, given.layout.size)
+    held = shares.fixed + given.held(sets)
     outside = given.layout.usable & ((held > shares.most) | (held < shares.least))
     rows = np.flatnonzero(table.free)
     for broker in np.flatnonzero(outside).tolist():

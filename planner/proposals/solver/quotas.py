@@ -72,7 +72,8 @@ def by_quotas(given: Input, shares: Shares | None = None, *, shed: bool = True) 
 def _bound(remainder: Remainder, ranges: Ranges) -> int:
     """Return the least number of moves of a plan that keeps counts in these ranges."""
     missing = remainder.missing(remainder.stays)
-    arriving = _arriving(remainder, remainder.present, remainder.given.fixed, missing, ranges)
+    over = remainder.above(remainder.present, ranges, remainder.given.fixed)
+    arriving = _arriving(remainder, over, remainder.below(remainder.present, ranges), missing)
     return max(arriving, int(remainder.holes.sum()))
 
 
@@ -81,10 +82,11 @@ def _bytes_bound(remainder: Remainder, shares: Shares | None) -> int:
     given = remainder.given
     bound = int((remainder.holes * given.bytes).sum())
     if shares is not None:
-        present = shares.fixed + per_broker(remainder.stays, given.bytes, given.layout.size)
+        present = shares.fixed + given.held(remainder.stays)
         missing = remainder.missing(remainder.stays, given.bytes)
         wanted = Ranges(shares.least, shares.most)
-        bound = max(bound, _arriving(remainder, present, shares.fixed, missing, wanted))
+        over = _least_copied(remainder, remainder.above(present, wanted, shares.fixed))
+        bound = max(bound, _arriving(remainder, over, remainder.below(present, wanted), missing))
     if given.fewest_bytes and given.ranges is not None:
         bound = max(bound, _least_bytes(remainder, given.ranges))
     return bound
@@ -110,13 +112,40 @@ def _least_bytes(remainder: Remainder, ranges: Ranges) -> int:
     return least
 
 
-def _arriving(remainder: Remainder, present: Ints, fixed: Ints, missing: Ints, wanted: Ranges) -> int:
+def _least_copied(remainder: Remainder, over: Ints) -> Ints:
+    """Return the least bytes to copy so that each broker gets rid of `over` bytes of its own replicas.
+
+    A replica is copied from its leader, which may have less or more. The last one is counted in part.
+    """
+    given, stays = remainder.given, remainder.stays
+    if not given.sizes_differ:
+        return over
+    sizes, least = given.sizes_in(stays), over.copy()
+    for broker in np.flatnonzero(over).tolist():
+        mine = (stays == broker) & (sizes > 0)
+        own, copied = sizes[mine], given.bytes[mine.nonzero()[0]]
+        least[broker] = least_cost(own, copied, int(over[broker]))
+    return least
+
+
+def least_cost(freed: Ints, cost: Ints, wanted: int) -> int:
+    """Return the least cost of items that free `wanted` in all, if one of them may be taken in part."""
+    order = np.argsort(cost / freed, kind="stable")
+    freed, cost = freed[order], cost[order]
+    sums = np.cumsum(freed)
+    whole = int(np.searchsorted(sums, wanted))
+    if whole == len(freed):
+        return int(cost.sum())
+    rest = wanted - int(sums[whole] - freed[whole])
+    return int(cost[:whole].sum()) + rest * int(cost[whole]) // int(freed[whole])
+
+
+def _arriving(remainder: Remainder, over: Ints, lack: Ints, missing: Ints) -> int:
     """Return how much has to arrive at brokers, in replicas or bytes.
 
-    In each scope, at least as much arrives as brokers below their range lack. It is also as much as leaves,
-    which is at least what is above the ranges, and what is missing now.
+    In each scope, at least as much arrives as brokers below their range `lack`. It is also as much as leaves,
+    which is at least what is `over` the ranges, and what is missing now.
     """
-    over, lack = remainder.above(present, wanted, fixed), remainder.below(present, wanted)
     arriving = 0
     for each in remainder.scopes():
         brokers = remainder.given.layout.usable & (remainder.scope == each)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from planner.proposals.problem.arrays import UNBOUNDED, Flags, Ints, lowered
-from planner.proposals.problem.table import IN_SYNC, per_broker
+from planner.proposals.problem.table import IN_SYNC
 from planner.proposals.solver.class_flow import Ranges
 from planner.proposals.solver.remainder import Remainder, Shares
 
@@ -38,6 +38,7 @@ class _Shedding:
     def __init__(self, remainder: Remainder, sets: Ints) -> None:
         self._remainder, self._given, self._layout = remainder, remainder.given, remainder.given.layout
         self._sets, self._behind = sets, (remainder.state != IN_SYNC).ravel()
+        self._own_sizes = self._given.sizes_in(sets).ravel()
 
     def for_counts(self, ranges: Ranges, shares: Shares | None) -> None:
         """Remove from each broker the replicas that it sheds, and about as many bytes if there are shares."""
@@ -63,7 +64,7 @@ class _Shedding:
         targets = self._bytes_to_shed(shares, self._layout.usable)
         for broker in np.flatnonzero(targets).tolist():
             slots = np.flatnonzero((self._sets == broker).ravel())
-            sizes = self._given.bytes[slots // self._sets.shape[1]]
+            sizes = self._own_sizes[slots]
             order = np.lexsort((slots, ~self._behind[slots], -sizes))
             self._sets.ravel()[slots[order[_largest(sizes[order], int(targets[broker]))]]] = -1
 
@@ -84,7 +85,7 @@ class _Shedding:
     def _bytes_to_shed(self, shares: Shares, leaving: Flags) -> Ints:
         """Return how many bytes these brokers should shed."""
         remainder, wanted = self._remainder, Ranges(shares.least, shares.most)
-        held = shares.fixed + per_broker(self._sets, self._given.bytes, self._layout.size)
+        held = shares.fixed + self._given.held(self._sets)
         missing = remainder.missing(self._sets, self._given.bytes)
         lack = remainder.below(held, wanted)
         over = np.where(leaving, np.clip(held - shares.most, 0, held - shares.fixed), 0)
@@ -104,7 +105,8 @@ class _Shedding:
         the wanted bytes.
         """
         rows, position = np.divmod(slots, self._sets.shape[1])
-        sizes = self._given.bytes[rows]
+        # What counts for few bytes is the copy; what the broker gets rid of is its own replica.
+        sizes = self._given.bytes[rows] if wanted is None else self._own_sizes[slots]
         leads = position == 0
         rank = np.cumsum(leads) * leads
         pool = np.flatnonzero(rank <= leaders)

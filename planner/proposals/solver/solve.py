@@ -1,5 +1,6 @@
 """The solver of proposals: places of replicas, budgets, bytes, disks, leaders and the order of lists."""
 
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -53,6 +54,8 @@ LEAST_STEPS = 16
 """With fewer steps, sizes are too coarse for a plan with few bytes."""
 SIZED_ARCS = 1_000_000
 """Largest network in which partitions of different sizes are told apart."""
+MOST_ROUNDS = 16
+"""How often the wanted bytes are computed again because replicas differ in size."""
 UNLIMITED = 2**62
 """A budget of moves or bytes that no plan reaches. It is multiplied by nothing but Python's integers, which
 do not overflow."""
@@ -117,7 +120,12 @@ class _Solver:
         placed, widened = self._within_budget(given)
         sets, shares = placed.sets, self._shares
         if shares is not None:
-            sets, shares = self._even_bytes(given, shares, sets, widened)
+            sets, after = self._even_bytes(given, shares, sets, widened)
+            if given.sizes_differ and not after.equals(shares):
+                # The bound is that of the first wanted bytes.
+                required = int((self._required(given) * given.bytes).sum())
+                placed = placed._replace(bytes_bound=min(placed.bytes_bound, required))
+            shares = after
         sets = within_disks(given, sets, self._problem.table.brokers)
         self._notes += rack_notes(self._problem, given.layout, given.factor) + disk_notes(self._problem)
         self._notes += share_notes(self._problem, self._ranges)[:MOST_NOTES] if given.layout.shared else []
@@ -341,20 +349,29 @@ class _Solver:
         """Even out bytes until a further proposal for the resulting cluster would change nothing.
 
         A broker that gets nothing new is to keep what it has; if it holds less in the end, the others are to
-        hold more. So the wanted bytes are computed again from the result, and returned with it.
+        hold more. A replica that was larger or smaller than its leader's has the size of that one after a
+        move. So the wanted bytes are computed again from the result, and returned with it.
         """
         if given.ranges is not None:
             given = given._replace(ranges=given.ranges.widened(widened))
-        start = given
-        while True:
+        start, better = given, sets
+        for rounds in count():
             better = self._more_even(given, start, shares, sets)
             if np.array_equal(better, start.lists):
-                after = self._wanted_bytes(self._problem.after(better)) if self._keeps else None
+                depends = self._keeps or (given.sizes_differ and rounds < MOST_ROUNDS)
+                after = self._wanted_bytes(self._problem.after(better)) if depends else None
                 if after is None or after.equals(shares):
-                    return aligned(given.lists, better), shares
+                    break
                 shares = after
+            elif given.sizes_differ and not self._is_better(given, shares, better, sets):
+                better = sets  # A replica that comes back has its own size again, not that of a copy.
+                break
             sets = better
             start = given.at(sets, self._room_left(given, sets))
+        return aligned(given.lists, better), shares
+
+    def _is_better(self, given: Input, shares: Shares, sets: Ints, before: Ints) -> bool:
+        return self._unevenness(given, shares, sets) < self._unevenness(given, shares, before)
 
     @property
     def _keeps(self) -> bool:
@@ -424,7 +441,7 @@ class _Solver:
 
     def _unevenness(self, given: Input, shares: Shares, sets: Ints) -> int:
         """Return by how many bytes brokers are outside of their ranges."""
-        held = shares.fixed + per_broker(sets, given.bytes, self._layout.size)
+        held = shares.fixed + given.held(sets)
         outside = np.maximum(0, held - shares.most) + np.maximum(0, shares.least - held)
         return int(outside[self._layout.usable].sum())
 
@@ -462,6 +479,7 @@ def input_of(problem: Problem, ranges: Ranges | None = None) -> Input:
         table.state[table.free],
         table.factor[table.free].astype(np.int64),
         table.bytes[table.free],
+        table.own[table.free],
         table.counts(~table.free),
         problem.goal.repair_racks,
         ranges,

@@ -13,7 +13,6 @@ import numpy as np
 
 from planner.proposals.problem.arrays import UNBOUNDED, Flags, Ints
 from planner.proposals.problem.counts import counts_by_topic, even_share
-from planner.proposals.problem.table import per_broker
 from planner.proposals.solver.byte_balance import Budget, arriving_bytes
 from planner.proposals.solver.class_flow import Input
 
@@ -82,10 +81,10 @@ class _Spread:
     """Replicas are numbered by their position in the flattened matrix of sets (*entries*).
 
     Brokers are positions in the layout; -1 stands for no replica. Facts, which nothing changes, are `_old`
-    (the present lists, in the shape of the sets), `_home` (its flat view: the broker that an entry has, or
-    had, its replica on), `_behind` (by entry: 1 or more if the present replica is not in sync), `_topic` (by
-    row of the sets: the row in `_counts`), `_share` (by row of `_counts`: the even share of a broker) and
-    `_rack` (by broker; all 0 without a rack rule).
+    (the present lists, in the shape of the sets), `_own` (by entry: the bytes of the present replica),
+    `_home` (its flat view: the broker that an entry has, or had, its replica on), `_behind` (by entry: 1 or
+    more if the present replica is not in sync), `_topic` (by row of the sets: the row in `_counts`), `_share`
+    (by row of `_counts`: the even share of a broker) and `_rack` (by broker; all 0 without a rack rule).
 
     The plan changes in `_apply` alone, all of it together: `_sets` with `_flat`, its flat view; `_counts`
     (topics by brokers: replicas), `_held` (by broker: bytes, fixed ones included), `_room` (by broker: bytes
@@ -106,7 +105,8 @@ class _Spread:
         padding = ((0, 0), (0, sets.shape[1] - given.lists.shape[1]))
         self._behind = np.pad(given.state, padding).reshape(-1).astype(np.int64)
         self._count(topics)
-        self._held = bounds.fixed + per_broker(sets, given.bytes, given.layout.size)
+        self._own = given.sizes_in(self._old).reshape(-1)
+        self._held = bounds.fixed + given.held(sets)
         self._room = given.room - arriving_bytes(given, sets)
         self._over, self._by_rack, self._by_home = (np.zeros(0, np.int64) for _ in range(3))
         self._moves_left, self._bytes_left = bounds.budget
@@ -169,6 +169,12 @@ class _Spread:
 
     def _sizes(self, entries: Ints) -> Ints:
         sizes: Ints = np.minimum(self._given.bytes[entries // self._width], MOST_BYTES - 1)
+        return sizes
+
+    def _size_on(self, entries: Ints, brokers: Ints) -> Ints:
+        """Return the bytes that each replica has, or would have, on the broker."""
+        copied = self._given.bytes[entries // self._width]
+        sizes: Ints = np.where(self._home[entries] == brokers, self._own[entries], copied)
         return sizes
 
     def _moves(self, entries: Ints) -> Flags:
@@ -267,9 +273,9 @@ class _Spread:
         source, target = self._flat[first], self._flat[second]
         allowed: Flags = (source != target) & (self._rack[source] == self._rack[target])
         allowed &= self._may_go(first, target) & self._may_go(second, source)
-        sizes = self._given.bytes
-        more = sizes[second // self._width] - sizes[first // self._width]
-        allowed &= self._may_change(source, more) & self._may_change(target, -more)
+        more = self._size_on(second, source) - self._size_on(first, source)
+        less = self._size_on(first, target) - self._size_on(second, target)
+        allowed &= self._may_change(source, more) & self._may_change(target, less)
         cost = self._cost(first, second)
         if not self._bounds.further_moves:
             allowed &= (cost.moves <= 0) & (cost.leaders <= 0) & (cost.behind <= 0)
@@ -336,8 +342,8 @@ class _Spread:
         for entries, others in ((first, second), (second, first)):
             size, home = self._given.bytes[entries // self._width], self._home[entries]
             source, target = self._flat[entries], self._flat[others]
-            np.add.at(held, target, size)
-            np.subtract.at(held, source, size)
+            np.add.at(held, target, self._size_on(entries, target))
+            np.subtract.at(held, source, self._size_on(entries, source))
             np.add.at(arriving, target, size * (target != home))
             np.subtract.at(arriving, source, size * (source != home))
         return held, arriving

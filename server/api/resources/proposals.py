@@ -177,6 +177,7 @@ def options(body: ProposalRequest) -> dict[str, Any]:
         "max_bytes": body.max_bytes,
         "headroom": body.headroom,
         "strict_racks": body.strict_racks,
+        "strict_sizes": body.strict_sizes,
         "fix_racks": body.fix_racks,
         "disable_rack_aware": body.disable_rack_aware,
         "weights": body.weights,

@@ -87,6 +87,9 @@ class Review(Struct):
     waiting_partitions: int
     waiting: Annotated[list[WaitingPartition], Meta(description="The first 100 of them.")]
     brokers: list[ReviewedBroker]
+    tiered_partitions: Annotated[
+        int, Meta(description="Partitions to copy of which only the local part counts and is copied.")
+    ] = 0
 
 
 MAX_ENTRIES = 50_000

@@ -93,6 +93,9 @@ class ProposalRequest(Struct, forbid_unknown_fields=True):
     max_bytes: Annotated[str, Meta(description="Most bytes to copy, such as 500GiB.")] | None = None
     headroom: Annotated[str, Meta(description="Share of a disk that stays free.")] | None = None
     strict_racks: bool = False
+    strict_sizes: Annotated[
+        bool, Meta(description="Refuse a cluster of which the size of a replica is not known.")
+    ] = False
     fix_racks: bool = False
     disable_rack_aware: bool = False
     weights: Annotated[list[str], Meta(description="Shares of brokers, such as 7=0.5.")] = []
@@ -169,6 +172,9 @@ class ProposalForecast(Struct):
     least_seconds: float
     waiting_partitions: int
     rate_origin: Annotated[RateOrigin | None, Meta(description="Where `bandwidth` is known from.")] = None
+    tiered_partitions: Annotated[
+        int, Meta(description="Partitions to copy of which only the local part counts and is copied.")
+    ] = 0
     scheduled_seconds: Annotated[
         float | None,
         Meta(

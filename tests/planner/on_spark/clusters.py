@@ -2,20 +2,28 @@
 
 import random
 
-from planner.model.snapshot import Broker, Partition, Snapshot
+from planner.model.snapshot import Broker, LogDir, Partition, Snapshot
 
 
 def random_cluster(seed: int, *, brokers: int = 8, partitions: int = 60) -> Snapshot:
-    """Return a cluster in three racks, with one to three replicas and very different sizes."""
+    """Return a cluster in three racks, with one to three replicas and very different sizes.
+
+    Some of them are not known.
+    """
     rng = random.Random(seed)
     rows = {}
     for number in range(partitions):
         replicas = tuple(rng.sample(range(1, brokers + 1), rng.randint(1, 3)))
         topic, position = f"topic-{number % 7}", number // 7
-        rows[topic, position] = Partition(
-            topic, position, replicas, replicas[:1], replicas[0], int(10 ** rng.uniform(0, 9))
-        )
-    nodes = {each: Broker(each, f"rack-{each % 3}") for each in range(1, brokers + 1)}
+        size = int(10 ** rng.uniform(0, 9))
+        own = tuple(int(size * rng.uniform(0.5, 2)) if rng.random() < 0.9 else None for _ in replicas)
+        row = Partition(topic, position, replicas, replicas[:1], replicas[0], tiered=number % 7 == 2)
+        if rng.random() < 0.8:
+            log_dirs = tuple(None if each is None else "/data" for each in own)
+            row = row._replace(sizes=own, log_dirs=log_dirs)
+        rows[topic, position] = row._replace(bytes=size if rng.random() < 0.9 else None)
+    dirs = {"/data": LogDir(10**12, 10**11), "/other": LogDir(cordoned=True)}
+    nodes = {each: Broker(each, f"rack-{each % 3}", dirs=dirs) for each in range(1, brokers + 1)}
     return Snapshot(nodes, rows, "some-id")
 
 

@@ -56,4 +56,4 @@ def test_partitions_that_are_being_reassigned_are_marked() -> None:
 
 
 def test_a_cluster_can_be_empty() -> None:
-    assert [len(column) for column in columns_of(cluster("--"), ())] == [0] * 10
+    assert [len(column) for column in columns_of(cluster("--"), ())] == [0] * 12

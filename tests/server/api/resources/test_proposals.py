@@ -83,7 +83,8 @@ async def test_the_computation_gets_goals_options_limits_and_the_cluster(client:
         "max_moves": 9, "fix_racks": True, "disable_rack_aware": True, "weights": ["4=0.5"],
         "skip_moving": True,
         "by": "both", "byte_tolerance": "2%", "max_bytes": "1GiB", "headroom": "20%", "strict_racks": True,
-        "spread": "topic", "minimize": "bytes",
+        "strict_sizes": False,
+            "spread": "topic", "minimize": "bytes",
     }  # fmt: skip
     assert request["bandwidth"] is None
     assert [json.loads(line)["kind"] for line in rest] == ["cluster", *["broker"] * 6, *["partition"] * 3]

@@ -1,0 +1,37 @@
+"""What a proposal says about sizes: those that are not known, and those of tiered topics."""
+
+import numpy as np
+
+from common.wording import counted
+from planner.proposals.problem.table import Columns
+from planner.proposals.result import Proposal
+
+MOST_NAMES = 5
+"""Most brokers that a line names."""
+
+
+def unknown_sizes(columns: Columns, *, strict: bool) -> str:
+    """Return which sizes of replicas are not known, and what they count as; empty if all are known.
+
+    A cluster without any such size, as in snapshots of earlier versions, has only leaders' sizes. That is no
+    news unless the user is strict about it.
+    """
+    unknown = columns.sizes < 0
+    if not unknown.any() or (unknown.all() and not strict):
+        return ""
+    brokers = np.unique(columns.ids[unknown]).tolist()
+    more = ", …" if len(brokers) > MOST_NAMES else ""
+    names = ", ".join(map(str, brokers[:MOST_NAMES])) + more
+    which = f"the sizes of {counted(int(unknown.sum()), 'replica')} are not known (on brokers {names})"
+    return which if strict else f"{which}: they count as their leaders', or 0 B where that is not known"
+
+
+def tiered_note(columns: Columns, proposal: Proposal) -> str:
+    """Return how many of the partitions that are copied are tiered; empty if none is."""
+    tiered = {columns.topics[topic] for topic in np.unique(columns.topic[columns.tiered]).tolist()}
+    copied = sum(
+        row.topic in tiered and not set(row.replicas).issuperset(replicas)
+        for row, replicas in (proposal.changes.items() if tiered else ())
+    )
+    which = counted(copied, "partition")
+    return f"{which} to copy in tiered topics: only the local part counts and is copied" if copied else ""
