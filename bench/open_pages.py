@@ -22,11 +22,11 @@ from bench.queued_partitions import FEW, Subject, show
 from tools.raw_connection import processor_seconds
 
 EVERY_SECONDS = 2.0
-"""Time between two refreshes of the page. On a busy machine the page takes longer (`page.js`); the bench does
+"""Time between two refreshes of the page. On a busy machine the page takes longer (`live.js`); the bench does
 not."""
 
-OVERVIEW = ("/v1/status", "/v1/limits", "/v1/jobs?limit=20&offset=0")
-DETAIL = (*OVERVIEW, "/v1/jobs/1?limit=100&offset=0")
+OVERVIEW = ("/v1/status", "/v1/jobs?limit=25")
+DETAIL = ("/v1/status", "/v1/jobs/1?sort=progress&limit=100")
 ACCEPTED = {"cache-control": "max-age=2"}
 """Header of a refresh: an answer may be as old as the time between two refreshes."""
 

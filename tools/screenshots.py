@@ -52,9 +52,10 @@ class Operator:
 
     def go(self, path: str = "") -> None:
         """Open a page, and wait until it shows something."""
+        self.page.go("about:blank")  # A change of the hash alone does not load the page again.
         self.page.go(self.url + path)
         self.page.wait(
-            "document.querySelector('table tbody tr, #plan-form:not([hidden]), #none:not([hidden])')"
+            "document.querySelector('article, table tbody tr, #plan-form:not([hidden]), #none:not([hidden])')"
         )
 
     def picture(self, name: str, selector: str = "body") -> None:
@@ -107,7 +108,7 @@ class Operator:
 def submit(operator: Operator) -> int:
     """Submit the plan paused; return the job."""
     page = operator.page
-    operator.go("submit.html")
+    operator.go("#/plan")
     page.run("document.getElementById('plan').focus()")
     page.type(plan())
     page.wait("document.getElementById('plan-state').innerText.includes('is valid')")
@@ -115,7 +116,7 @@ def submit(operator: Operator) -> int:
     operator.press("Start paused…")
     operator.answer("Submit paused", picture="submit")
     page.wait("!document.getElementById('submitted').hidden")
-    return int(page.run("document.getElementById('job-link').getAttribute('href').split('-')[1]"))
+    return int(page.run("document.getElementById('job-link').getAttribute('href').split('/')[2]"))
 
 
 def stop_broker(operator: Operator, number: int) -> None:
@@ -130,9 +131,10 @@ def stop_broker(operator: Operator, number: int) -> None:
 def run(operator: Operator, number: int) -> None:
     """Limit and resume the job, see a stopped broker as the reason, and pause when half is done."""
     page = operator.page
-    operator.go(f"#job-{number}")
+    operator.go("#/settings")
     operator.press("Change limit P")
     operator.answer("Change", "60", picture="limit")
+    operator.go(f"#/jobs/{number}")
     operator.press(f"Resume job {number}")
     operator.wait_for_done(number, PARTITIONS // 4)
     operator.picture("job", "#detail")
@@ -156,12 +158,12 @@ def take_pictures(operator: Operator) -> None:
     operator.press(f"Roll back job {number}")
     operator.answer("Roll back", picture="rollback")
     page.wait(f"document.getElementById('said').innerText.includes('rolls back job {number}')")
-    operator.go("history.html")
+    operator.go("#/history")
     operator.picture("history")
     page.resize(*PHONE, dark=True)
     for name, path, selector in (
         ("phone-overview", "", "body"),
-        ("phone-job", f"#job-{number}", "#detail"),
+        ("phone-job", f"#/jobs/{number}", "#detail"),
     ):
         operator.go(path)
         operator.picture(name, selector)

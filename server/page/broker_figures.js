@@ -44,7 +44,7 @@ const change = (name, format) => (each) => `${format(each.before[name])} → ${f
 
 // The table of the brokers, with more columns. `show` returns what is not shown.
 export function brokerTable(more = []) {
-  const node = new Table("figures", [
+  const table = new Table("figures", "Brokers before and after", [
     { label: "broker", text: (each) => (each.live === false ? `${each.broker} (offline)` : each.broker) },
     { label: "rack", text: (each) => each.rack ?? "" },
     ...MEASURES.map(([name, format]) => ({ label: name, number: true, text: change(name, format) })),
@@ -53,8 +53,9 @@ export function brokerTable(more = []) {
     ...more,
   ], (each) => each.broker);
   return {
+    node: table.node,
     show({ brokers }) {
-      node.show(brokers.slice(0, LISTED));
+      table.show(brokers.slice(0, LISTED));
       return brokers.length > LISTED ? `The first ${LISTED} of ${count(brokers.length)} brokers.` : "";
     },
   };

@@ -25,8 +25,10 @@ document.body.append(dialog);
 // Returns null when the user goes back, else { value }: what is in the field, or undefined without a field.
 // `field` is { label, value, read, preview }: `read(text)` returns the value, or throws an Error that says what is expected;
 // `preview(value)` returns lines about the effect of a value, which follow `lines`.
-export function ask(question, lines, action, field) {
+// A `danger` is red, and the focus is not on its button.
+export function ask(question, lines, action, field = null, danger = false) {
   setText(title, question);
+  ok.className = danger ? "danger" : "primary";
   show(lines);
   setText(ok, action);
   setText(error, "");
@@ -48,7 +50,7 @@ export function ask(question, lines, action, field) {
     };
     dialog.onclose = () => resolve(dialog.returnValue === "ok" ? { value } : null);
     dialog.showModal();
-    (field ? input : ok).focus();
+    (field ? input : danger ? back : ok).focus();
   });
 }
 

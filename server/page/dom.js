@@ -6,6 +6,23 @@ import { visible } from "./format.js";
 
 export const element = (id) => document.getElementById(id);
 
+// A new element. Attributes that are false or missing are left out; those named `on…` are listeners.
+export function h(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.filter((child) => child !== null && child !== false));
+  return node;
+}
+
+// A section with a heading, which names it for screen readers.
+export function section(id, title, ...content) {
+  const heading = h("h2", { id: `${id}-title` }, title);
+  return h("section", { id: `${id}-section`, class: "card", "aria-labelledby": heading.id }, heading, ...content);
+}
+
 export function setText(node, value) {
   const text = visible(value);
   if (node.textContent !== text) node.textContent = text;
@@ -36,7 +53,11 @@ export function keyed(parent, keys, make) {
       child.dataset.key = key;
     }
     if (child === next) next = next.nextElementSibling;
-    else parent.insertBefore(child, next);
+    else if (next?.nextElementSibling === child) {
+      // One that comes later now is moved, instead of all after it.
+      parent.append(next);
+      next = child.nextElementSibling;
+    } else parent.insertBefore(child, next);
     return child;
   });
   if (focused && document.activeElement !== focused) focused.focus({ preventScroll: true });
@@ -51,14 +72,13 @@ function part(tag, role, className) {
   return node;
 }
 
-// A column has a `label`, and `text(row)`, or `make(cell)` and `patch(cell, row)` for other content than text.
-// `number` aligns it right, `wide` lets it take a line of its own on narrow windows.
+// The table is `node`. A column has a `label`, and `text(row)`, or `make(cell)` and `patch(cell, row)` for other content than text.
+// `number` aligns it right, `wide` lets it take a line of its own on narrow windows, `nowrap` keeps it in one line.
 export class Table {
-  constructor(id, columns, keyOf) {
-    this.node = element(id);
+  constructor(id, caption, columns, keyOf) {
+    this.node = h("table", { id, role: "table" }, h("caption", {}, caption));
     this.columns = columns;
     this.keyOf = keyOf;
-    this.node.setAttribute("role", "table");
     const head = part("thead", "rowgroup");
     const line = part("tr", "row");
     for (const column of columns) {
@@ -82,7 +102,7 @@ export class Table {
     this.columns.forEach((column, place) => {
       const cell = place ? part("td", "cell") : part("th", "rowheader");
       if (!place) cell.scope = "row";
-      cell.className = [column.number && "number", column.wide && "wide"].filter(Boolean).join(" ");
+      cell.className = [column.number && "number", column.wide && "wide", column.nowrap && "nowrap"].filter(Boolean).join(" ");
       cell.dataset.label = column.label;
       column.make?.(cell);
       line.append(cell);
@@ -115,23 +135,43 @@ export const progress = (values) => ({
   },
 });
 
-// Buttons of a row. `buttons(row)` returns [name, label, action] of those that apply to it.
-export const buttons = (of) => ({
-  patch(cell, row) {
-    const wanted = of(row);
-    const nodes = keyed(cell, wanted.map(([name]) => name), () => {
-      const node = document.createElement("button");
-      node.type = "button";
-      return node;
-    });
-    nodes.forEach((node, place) => {
-      const [name, label, action] = wanted[place];
-      setText(node, name);
-      setAttribute(node, "aria-label", visible(label));
-      node.onclick = action;
-    });
-  },
-});
+// Puts buttons into a node: `wanted` has [name, label, action, kind] of each.
+export function setButtons(parent, wanted) {
+  const nodes = keyed(parent, wanted.map(([name]) => name), () => h("button", { type: "button" }));
+  nodes.forEach((node, place) => {
+    const [name, label, action, kind = ""] = wanted[place];
+    setText(node, name);
+    setAttribute(node, "aria-label", visible(label));
+    setAttribute(node, "class", kind || null);
+    node.onclick = action;
+  });
+}
+
+// Buttons of a row. `of(row)` returns those that apply to it.
+export const buttons = (of) => ({ patch: (cell, row) => setButtons(cell, of(row)) });
+
+// Buttons that turn pages of `rows` rows. `turn` is called after each; `show` says where the reader is.
+export class Pager {
+  constructor(id, rows, turn, [before, after] = ["Previous", "Next"]) {
+    this.rows = rows;
+    this.offset = 0;
+    const step = (by) => () => {
+      this.offset = Math.max(0, this.offset + by * rows);
+      turn();
+    };
+    this.previous = h("button", { type: "button", onclick: step(-1) }, before);
+    this.next = h("button", { type: "button", onclick: step(1) }, after);
+    this.words = h("span");
+    this.node = h("p", { class: "pages", id }, this.previous, this.words, this.next);
+  }
+
+  // `last` is the number of the last row that is shown, of `total`.
+  show(text, last, total) {
+    setText(this.words, text);
+    this.previous.disabled = this.offset === 0;
+    this.next.disabled = last >= total;
+  }
+}
 
 export const link = (href, text) => ({
   make(cell) {

@@ -62,6 +62,13 @@ export function time(ms) {
   return then.toDateString() === new Date().toDateString() ? then.toLocaleTimeString() : then.toLocaleString();
 }
 
+// Hours and minutes, with the day when that is not today.
+export function clock(ms) {
+  const then = new Date(ms);
+  const hours = then.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  return then.toDateString() === new Date().toDateString() ? hours : `${hours} on ${then.toLocaleDateString([], { weekday: "short", day: "numeric", month: "short" })}`;
+}
+
 // Names may contain invisible characters, such as marks that reverse the text's direction: show their codes.
 export const visible = (text) =>
   String(text ?? "").replace(/[\p{C}\u2028\u2029]/gu, (character) => `\\u{${character.codePointAt(0).toString(16)}}`);

@@ -1,7 +1,7 @@
-// The list of jobs, and the actions on a job.
+// Jobs in words, their table, and the actions on a job.
 "use strict";
 
-import { Table, buttons, link, progress } from "./dom.js";
+import { Table, h, link, progress, setAttribute, setText } from "./dom.js";
 import { bytes, count, counted, duration, program, rate, time } from "./format.js";
 
 const SKIPPED = 5; // skipped partitions that a dialog names
@@ -38,32 +38,64 @@ const lasted = (job) => (job.ended_ms || Date.now() > job.created_ms ? took(job)
 
 // A Kafka user may be called like another kind of principal: then its type is shown.
 const name = (principal) => principal.replace(/^User:(?!unknown)(?=[^:]*$)/, "");
-const by = (job) => [name(job.principal), program(job.client_id)].filter(Boolean).join(", ");
+export const by = (job) => [name(job.principal), program(job.client_id)].filter(Boolean).join(", ");
 
-export function jobTable(context) {
-  return new Table("jobs", [
-    { label: "job", ...link((job) => `#job-${job.id}`, (job) => job.id) },
-    { label: "kind", text: (job) => (job.priority && !job.ended_ms ? `${kind(job)}, priority ${job.priority}` : kind(job)) },
-    { label: "state", text: (job) => stateOf(job, context.status?.paused) },
+// The state of a job in a word, and its kind: `good`, `info`, `warn` or `bad`.
+export function badgeOf(job, allPaused) {
+  if (job.ended_ms) return [stateOf(job), job.outcome === "done" ? "good" : job.outcome === "rolled back" ? "idle" : "warn"];
+  if (job.state === "paused" || allPaused) return ["paused", "warn"];
+  if (job.held) return ["held", "warn"];
+  if (job.waiting && !job.moving && !job.queued) return ["blocked", "bad"];
+  return [job.moving ? "moving" : "running", "info"];
+}
+
+// Partitions of a job by what they do, as [name, number], without zeros.
+export function shares(job, allPaused) {
+  const [rest] = badgeOf(job, allPaused);
+  const ended = Object.entries(job.endings).filter(([ending]) => ending !== "done");
+  const still = job.ended_ms ? [] : [["moving", job.moving], ["blocked", job.waiting], [rest === "paused" || rest === "held" ? rest : "queued", job.queued]];
+  return [["done", job.done], ...still, ...ended].filter(([, number]) => number > 0);
+}
+
+const partitions = (job, app) => shares(job, app.status?.paused).map(([name, number]) => `${count(number)} ${name}`).join(", ");
+
+const badge = (of) => ({
+  make(cell) {
+    cell.append(h("span"));
+  },
+  patch(cell, row) {
+    const [text, kind] = of(row);
+    setText(cell.firstChild, text);
+    setAttribute(cell.firstChild, "class", `badge ${kind}`);
+  },
+});
+
+export const kindOf = (job) => (job.priority && !job.ended_ms ? `${kind(job)}, priority ${job.priority}` : kind(job));
+
+export function jobTable(app) {
+  return new Table("jobs", "Jobs, the newest first", [
+    { label: "job", ...link((job) => `#/jobs/${job.id}`, (job) => job.id) },
+    { label: "kind", text: kindOf },
+    { label: "state", ...badge((job) => badgeOf(job, app.status?.paused)) },
     { label: "progress", wide: true, ...progress(howFar) },
     { label: "rate", number: true, text: (job) => rate(job.copied?.rate ?? null) },
     { label: "time left", number: true, text: (job) => duration(job.copied?.seconds_left ?? null) },
-    { label: "moving", number: true, text: (job) => count(job.moving) },
-    { label: "waiting", number: true, text: (job) => count(job.waiting) },
-    { label: "queued", number: true, text: (job) => count(job.queued) },
-    { label: "started", text: (job) => time(job.created_ms) },
-    { label: "ended", text: (job) => time(job.ended_ms) },
+    { label: "partitions", text: (job) => partitions(job, app) },
+    { label: "started", nowrap: true, text: (job) => time(job.created_ms) },
+    { label: "ended", nowrap: true, text: (job) => time(job.ended_ms) },
     { label: "duration", number: true, text: (job) => lasted(job) },
     { label: "by", wide: true, text: by },
-    { label: "actions", wide: true, ...buttons((job) => actionsOf(job, context)) },
   ], (job) => job.id);
 }
 
-// Each action is [name, label for screen readers, function]. Those that do not apply are left out.
-function actionsOf(job, context) {
-  if (!context.mayChange) return [];
-  const { run } = context;
-  const rollback = ["Roll back…", `Roll back job ${job.id}`, () => run.rollback(job)];
+export const noJobs = () =>
+  h("p", { id: "none", hidden: true }, "There are no jobs. ", h("a", { href: "#/plan" }, "Submit a plan"), ", or start a job with ", h("code", {}, "reassignd execute plan.json"), " or any Kafka tool.");
+
+// Each action is [name, label for screen readers, function, kind]. Those that do not apply are left out.
+export function actionsOf(job, app) {
+  if (!app.mayChange) return [];
+  const { run } = app;
+  const rollback = ["Roll back…", `Roll back job ${job.id}`, () => run.rollback(job), "danger"];
   if (job.ended_ms) return job.rolled_back_by || !restorable(job) ? [] : [rollback];
   return [
     job.state === "paused"
@@ -71,7 +103,7 @@ function actionsOf(job, context) {
       : ["Pause…", `Pause job ${job.id}`, () => run.pause(job)],
     ["Priority…", `Change the priority of job ${job.id}`, () => run.prioritize(job)],
     ["Throttle…", `Change the throttle of job ${job.id}`, () => run.throttle(job)],
-    ["Cancel…", `Cancel job ${job.id}`, () => run.cancel(job)],
+    ["Cancel…", `Cancel job ${job.id}`, () => run.cancel(job), "danger"],
     rollback,
   ];
 }

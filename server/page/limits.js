@@ -15,34 +15,34 @@ const valueOf = (name, value) => (value === null ? "none" : name === "throttle" 
 
 const limitValue = (limit) => (limit.name === PACE ? paceValue(limit) : valueOf(limit.name, limit.limit));
 
-export function limitTable(context) {
+export function limitTable(app) {
   const use = progress((limit) => ({
     value: limit.used ?? 0,
     total: limit.used === null || limit.limit === null ? null : limit.limit,
     text: used(limit),
     label: `${used(limit)} of ${count(limit.limit)} used of limit ${limit.name}`,
   }));
-  const change = ({ name }) => ["Change…", `Change limit ${name}`, () => changeAsItIs(name, context)];
-  return new Table("limits", [
+  const change = ({ name }) => ["Change…", `Change limit ${name}`, () => changeAsItIs(name, app)];
+  return new Table("limits", "Limits, and what steps in flight use of them", [
     { label: "limit", text: (limit) => limit.name },
     { label: "what", wide: true, text: (limit) => limit.meaning },
     { label: "value", number: true, text: (limit) => limitValue(limit) },
     { label: "used", ...use },
     { label: "config", wide: true, text: (limit) => limit.config },
-    { label: "change", ...buttons((limit) => (context.mayChange ? [change(limit)] : [])) },
+    { label: "change", ...buttons((limit) => (app.mayChange ? [change(limit)] : [])) },
   ], (limit) => limit.name);
 }
 
 // The rows on the page may be older than the last change: the dialog says the value of this moment.
-async function changeAsItIs(name, context) {
-  const read = await context.attempt(() => getNow("v1/limits"));
+async function changeAsItIs(name, app) {
+  const read = await app.attempt(() => getNow("v1/limits"));
   if (!read) return;
-  if (name === PACE) await changePace(paceRow(read.pace), context);
-  else await changeLimit(read.limits.find((limit) => limit.name === name), context);
+  if (name === PACE) await changePace(paceRow(read.pace), app);
+  else await changeLimit(read.limits.find((limit) => limit.name === name), app);
 }
 
-async function changeLimit(limit, context) {
-  const waits = context.status.reasons
+async function changeLimit(limit, app) {
+  const waits = app.status.reasons
     .filter(({ reason }) => reason.startsWith(`limit ${limit.name}:`))
     .reduce((sum, { partitions }) => sum + partitions, 0);
   const [now, ofIt] = limit.limit === null ? ["There is no limit now.", ""] : [`It is ${limitValue(limit)}.`, " of it"];
@@ -54,7 +54,7 @@ async function changeLimit(limit, context) {
   const preview = async (value) => effectLines(limit.name, await post("v1/limits/preview", { [limit.name]: value }));
   const field = { label: `${unit}; nothing for no limit`, value: limit.limit ?? "", read, preview };
   const answer = await ask(`Change limit ${limit.name}`, lines, "Change", field);
-  if (answer) await context.act(`Limit ${limit.name}: ${limitValue(limit)} → ${valueOf(limit.name, answer.value)}.`, () => put("v1/limits", { [limit.name]: answer.value }));
+  if (answer) await app.act(`Limit ${limit.name}: ${limitValue(limit)} → ${valueOf(limit.name, answer.value)}.`, () => put("v1/limits", { [limit.name]: answer.value }));
 }
 
 // What a change would do now, from the preview of the server.

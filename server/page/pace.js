@@ -2,7 +2,7 @@
 "use strict";
 
 import { get } from "./api.js";
-import { Table, element, keyed, setAttribute, setHidden, setText } from "./dom.js";
+import { Table, h, keyed, section, setAttribute, setHidden, setText } from "./dom.js";
 import { rate } from "./format.js";
 import { shape } from "./svg.js";
 
@@ -15,7 +15,7 @@ const known = { samples: [], due: 0 };
 
 const ms = (value) => (value === null || value === undefined ? "unknown" : `${value.toFixed(1)}\u00a0ms`);
 
-const table = new Table("pace-brokers", [
+const newTable = () => new Table("pace-brokers", "Latency of produces by broker, and what pace does about it", [
   { label: "broker", number: true, text: (row) => String(row.id) },
   { label: "latency", number: true, text: (row) => ms(row.latency_ms) },
   { label: "target", number: true, text: (row) => ms(row.target_ms) },
@@ -24,28 +24,40 @@ const table = new Table("pace-brokers", [
   { label: "what it does", wide: true, text: (row) => `${row.activity}: ${row.reason}` },
 ], (row) => row.id);
 
-// Shows the state from the status; reads the samples that are not known yet, not more often than EVERY_MS.
-export async function showPace(pace) {
-  setHidden(element("pace").closest("section"), pace.mode === "off");
-  if (pace.mode === "off") return;
-  if (performance.now() >= known.due) {
-    const { samples } = await get("v1/pace", { since: known.samples.at(-1)?.time_ms ?? "" });
-    known.due = performance.now() + EVERY_MS;
-    known.samples.push(...samples);
-    const oldest = (known.samples.at(-1)?.time_ms ?? 0) - HALF_HOUR_MS;
-    known.samples = known.samples.filter(({ time_ms: at }) => at > oldest);
-  }
-  const comparing = pace.comparing ? " Little moves at present, to measure the latency without the move." : "";
-  setText(element("pace-now"), `Produces take at most ${pace.target}, measured by ${pace.source}.${comparing}`);
-  setText(element("pace-problem"), pace.problem ?? "");
-  setHidden(element("pace-problem"), !pace.problem);
-  table.show(pace.brokers);
-  drawAll(pace.brokers);
+// The section of pace. `update` shows the state from the status; it reads the samples that are not known yet, not more
+// often than EVERY_MS.
+export function newPace() {
+  const [now, problem, drawings] = [h("p", { id: "pace-now" }), h("p", { id: "pace-problem", class: "bad" }), h("div", { id: "pace" })];
+  const table = newTable();
+  const node = section("pace", "Pace", now, problem, drawings, table.node);
+  return {
+    node,
+    async update(pace) {
+      setHidden(node, pace.mode === "off");
+      if (pace.mode === "off") return;
+      await readSamples();
+      const comparing = pace.comparing ? " Little moves at present, to measure the latency without the move." : "";
+      setText(now, `Produces take at most ${pace.target}, measured by ${pace.source}.${comparing}`);
+      setText(problem, pace.problem ?? "");
+      setHidden(problem, !pace.problem);
+      table.show(pace.brokers);
+      drawAll(drawings, pace.brokers);
+    },
+  };
 }
 
-function drawAll(brokers) {
+async function readSamples() {
+  if (performance.now() < known.due) return;
+  const { samples } = await get("v1/pace", { since: known.samples.at(-1)?.time_ms ?? "" });
+  known.due = performance.now() + EVERY_MS;
+  known.samples.push(...samples);
+  const oldest = (known.samples.at(-1)?.time_ms ?? 0) - HALF_HOUR_MS;
+  known.samples = known.samples.filter(({ time_ms: at }) => at > oldest);
+}
+
+function drawAll(parent, brokers) {
   const slowest = [...brokers].sort((a, b) => (b.latency_ms ?? 0) - (a.latency_ms ?? 0)).slice(0, SHOWN).sort((a, b) => a.id - b.id);
-  const figures = keyed(element("pace"), slowest.map(({ id }) => String(id)), newFigure);
+  const figures = keyed(parent, slowest.map(({ id }) => String(id)), newFigure);
   figures.forEach((figure, place) => draw(figure, slowest[place]));
 }
 

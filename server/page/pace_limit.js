@@ -30,7 +30,7 @@ export function readPace(text) {
   return { changes: { pace: "auto", "pace.ms": null, "pace.factor": Number(number) }, meaning: `${Number(number)} times the idle latency` };
 }
 
-export async function changePace({ limit: target }, context) {
+export async function changePace({ limit: target }, app) {
   const lines = [
     target === null ? "It is off now: the limits alone say how much moves." : `Produces take at most ${target} now.`,
     "It acts at once, also on steps in flight.",
@@ -41,5 +41,5 @@ export async function changePace({ limit: target }, context) {
   };
   const field = { label: "auto, off, a multiple of the idle latency, or ms such as 10 ms", value: target ?? "auto", read: readPace, preview };
   const answer = await ask("Change pace", lines, "Change", field);
-  if (answer) await context.act(({ pace }) => `Pace: ${target ?? "off"} → ${pace ?? "off"}.`, () => put("v1/limits", answer.value.changes));
+  if (answer) await app.act(({ pace }) => `Pace: ${target ?? "off"} → ${pace ?? "off"}.`, () => put("v1/limits", answer.value.changes));
 }

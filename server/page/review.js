@@ -2,9 +2,9 @@
 "use strict";
 
 import { brokerTable, charts } from "./broker_figures.js";
-import { Table, element, setHidden, setText } from "./dom.js";
+import { Table, h, setHidden, setText } from "./dom.js";
 import { circumstanceLines, copyLine, forecastLine, rateLine, scheduledLine, spent, underWayLine } from "./forecast.js";
-import { bytes, count, counted, list } from "./format.js";
+import { bytes, count, counted, list, visible } from "./format.js";
 
 function lines(review) {
   const moving = review.partitions - review.unchanged;
@@ -20,26 +20,31 @@ function lines(review) {
   ].filter(Boolean);
 }
 
-const brokers = brokerTable([
+const newBrokerTable = () => brokerTable([
   { label: "receives", number: true, text: (each) => bytes(each.bytes_in) },
   { label: "sends", number: true, text: (each) => bytes(each.bytes_out) },
   { label: "busy", number: true, text: (each) => spent(each.seconds) },
 ]);
 
-const stuck = new Table("stuck", [
+const newStuckTable = () => new Table("stuck", "Partitions that cannot arrive now", [
   { label: "partition", text: (each) => `${each.topic}-${each.partition}` },
   { label: "gets as far as", text: (each) => list(each.replicas) },
   { label: "reason", wide: true, text: (each) => each.reason },
 ], (each) => `${each.topic}-${each.partition}`);
 
-export function showReview(review) {
-  element("summary").replaceChildren(...lines(review).map((line) => {
-    const item = document.createElement("li");
-    setText(item, line);
-    return item;
-  }));
-  stuck.show(review.waiting);
-  setHidden(element("stuck"), !review.waiting.length);
-  element("charts").replaceChildren(...charts(review));
-  setText(element("rest"), brokers.show(review));
+// The parts of a review, which are placed on the page, and `show(review)`.
+export function newReview() {
+  const [summary, drawings, rest] = [h("ul", { id: "summary" }), h("div", { id: "charts" }), h("p", { id: "rest" })];
+  const [stuck, brokers] = [newStuckTable(), newBrokerTable()];
+  return {
+    summary: [summary, stuck.node],
+    figures: [h("h3", {}, "Brokers before and after"), drawings, brokers.node, rest],
+    show(review) {
+      summary.replaceChildren(...lines(review).map((line) => h("li", {}, visible(line))));
+      stuck.show(review.waiting);
+      setHidden(stuck.node, !review.waiting.length);
+      drawings.replaceChildren(...charts(review));
+      setText(rest, brokers.show(review));
+    },
+  };
 }

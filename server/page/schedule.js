@@ -3,32 +3,38 @@
 
 import { get, getNow, post, put } from "./api.js";
 import { ask } from "./confirm.js";
-import { Table, element, setHidden, setText } from "./dom.js";
+import { Table, h, section, setHidden, setText } from "./dom.js";
 import { rate, time } from "./format.js";
 
 const EVERY_MS = 30_000;
 const EXAMPLE = "Mon-Fri 22:00-06:00 throttle=50MB; tz=Europe/Berlin";
 
-const table = new Table("periods", [
+const newTable = () => new Table("periods", "Periods in which steps may start", [
   { label: "days", text: (period) => period.days.join(" ") },
   { label: "from", text: (period) => period.start },
   { label: "to", text: (period) => (period.end > period.start ? period.end : `${period.end} on the next day`) },
   { label: "throttle", number: true, text: (period) => (period.throttle === null ? "that of the limits" : rate(period.throttle)) },
 ], (period) => `${period.days.join()} ${period.start} ${period.end}`);
 
-let shown = null;
-let edge = ""; // what the state of the server says; the schedule is read again when it changes
-let due = 0;
-
-// Shows the schedule. `state` is that of `/v1/status`.
-export async function readSchedule(state) {
-  const newEdge = JSON.stringify(state);
-  if (performance.now() < due && newEdge === edge) return;
-  shown = await get("v1/schedule");
-  [due, edge] = [performance.now() + EVERY_MS, newEdge];
-  table.show(shown.periods);
-  setHidden(element("periods"), !shown.periods.length);
-  setText(element("schedule-now"), shown.schedule === null ? "There is no schedule: steps may start at any time." : nowLine(shown));
+// The section of the schedule. `update` reads it when the state in `/v1/status` has changed, else every EVERY_MS.
+export function newSchedule(app) {
+  const table = newTable();
+  const now = h("p", { id: "schedule-now" });
+  const change = h("button", { type: "button", id: "change-schedule", onclick: () => changeSchedule(app) }, "Change the schedule…");
+  let [edge, due] = ["", 0];
+  return {
+    node: section("schedule", "Schedule", now, table.node, h("p", {}, change)),
+    async update(state) {
+      setHidden(change, !app.mayChange);
+      const newEdge = JSON.stringify(state);
+      if (performance.now() < due && newEdge === edge) return;
+      const shown = await get("v1/schedule");
+      [due, edge] = [performance.now() + EVERY_MS, newEdge];
+      table.show(shown.periods);
+      setHidden(table.node, !shown.periods.length);
+      setText(now, shown.schedule === null ? "There is no schedule: steps may start at any time." : nowLine(shown));
+    },
+  };
 }
 
 function nowLine({ now, time_zone: zone }) {
@@ -38,8 +44,8 @@ function nowLine({ now, time_zone: zone }) {
   return `${what} Times of the periods are in ${zone}.`;
 }
 
-export async function changeSchedule(context) {
-  const present = await context.attempt(() => getNow("v1/schedule"));
+async function changeSchedule(app) {
+  const present = await app.attempt(() => getNow("v1/schedule"));
   if (!present) return;
   const lines = ["Steps in flight continue. Days and times, separated by semicolons; nothing for no schedule."];
   const read = (text) => text || null;
@@ -50,6 +56,5 @@ export async function changeSchedule(context) {
   const field = { label: `Schedule, such as ${EXAMPLE}`, value: present.schedule ?? "", read, preview };
   const answer = await ask("Change the schedule", lines, "Change", field);
   if (!answer) return;
-  due = 0;
-  await context.act(answer.value === null ? "The schedule is removed." : "The schedule is changed.", () => put("v1/schedule", { schedule: answer.value }));
+  await app.act(answer.value === null ? "The schedule is removed." : "The schedule is changed.", () => put("v1/schedule", { schedule: answer.value }));
 }

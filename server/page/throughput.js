@@ -2,7 +2,7 @@
 "use strict";
 
 import { get } from "./api.js";
-import { element, keyed, setAttribute, setHidden, setText } from "./dom.js";
+import { h, keyed, section, setAttribute, setHidden, setText } from "./dom.js";
 import { count, rate, time } from "./format.js";
 import { shape } from "./svg.js";
 
@@ -14,13 +14,22 @@ const [WIDTH, HEIGHT] = [300, 56];
 const known = { times: [], throttles: [], brokers: new Map(), sampleMs: 0 };
 let due = 0;
 
-// Reads the samples that are not known yet, not more often than EVERY_MS.
-export async function readThroughput() {
-  if (performance.now() < due) return;
-  const answer = await get("v1/throughput", { since: known.times.at(-1) ?? "" });
-  due = performance.now() + EVERY_MS;
-  add(answer);
-  show();
+// The section of the throughput. `update` reads the samples that are not known yet, not more often than EVERY_MS.
+export function newThroughput() {
+  const [legend, drawings] = [h("p", { id: "throughput-scale" }), h("div", { id: "throughput" })];
+  const node = section("throughput", "Throughput in the last hour", legend, drawings);
+  node.hidden = true;
+  return {
+    node,
+    async update() {
+      if (performance.now() >= due) {
+        const answer = await get("v1/throughput", { since: known.times.at(-1) ?? "" });
+        due = performance.now() + EVERY_MS;
+        add(answer);
+      }
+      show(node, legend, drawings);
+    },
+  };
 }
 
 function add({ sample_ms: sampleMs, times, throttles, brokers }) {
@@ -51,16 +60,16 @@ const shown = (number) => (number === null ? "unknown" : rate(number ?? 0));
 const most = (rates) => rates.reduce((largest, each) => Math.max(largest, each ?? 0), 0);
 const sum = ({ incoming, outgoing }) => [...incoming, ...outgoing].reduce((total, each) => total + (each ?? 0), 0);
 
-function show() {
+function show(node, legend, drawings) {
   const active = [...known.brokers.values()].filter((each) => sum(each) > 0);
   const shown = active.sort((a, b) => sum(b) - sum(a)).slice(0, SHOWN).sort((a, b) => a.id - b.id);
-  setHidden(element("throughput").closest("section"), !shown.length);
+  setHidden(node, !shown.length);
   if (!shown.length) return;
   const scale = Math.max(1, most(known.throttles), ...shown.map((each) => Math.max(most(each.incoming), most(each.outgoing))));
-  const figures = keyed(element("throughput"), shown.map((each) => String(each.id)), newFigure);
+  const figures = keyed(drawings, shown.map((each) => String(each.id)), newFigure);
   figures.forEach((figure, place) => draw(figure, shown[place], scale));
   const which = active.length > SHOWN ? `The ${SHOWN} of ${count(active.length)} brokers that copied most. ` : "";
-  setText(element("throughput-scale"), `${which}Blue: received. Line: sent. Red dashes: the throttle. Full height: ${rate(scale)}; from ${time(known.times[0])} to ${time(known.times.at(-1))}.`);
+  setText(legend, `${which}Blue: received. Line: sent. Red dashes: the throttle. Full height: ${rate(scale)}; from ${time(known.times[0])} to ${time(known.times.at(-1))}.`);
 }
 
 function newFigure() {

@@ -47,7 +47,7 @@ def found_in_dialog(page: Page, button: str, inside: str = "body") -> list[Any]:
 
 def reviewed(site: Site) -> Page:
     """Open the page for plans, with a valid plan."""
-    page = site.page("submit.html")
+    page = site.page("#/plan")
     page.wait("!document.getElementById('plan-form').hidden")
     page.run("document.getElementById('plan').focus()")
     page.type(json.dumps({"partitions": [{"topic": "foo", "partition": 99, "replicas": [1, 2, 3]}]}))
@@ -70,7 +70,9 @@ def test_axe_finds_what_is_wrong(busy: Site) -> None:
     assert {rule for rule, *_ in found(page)} >= {"image-alt", "select-name"}
 
 
-@pytest.mark.parametrize("path", ["", "#job-3", "history.html", "proposals.html", "submit.html"])
+@pytest.mark.parametrize(
+    "path", ["", "#/jobs", "#/jobs/3", "#/history", "#/plan/propose", "#/plan", "#/settings", "#/nowhere"]
+)
 def test_axe_finds_nothing_serious_on_a_page(busy: Site, path: str) -> None:
     page = busy.page(path)
     page.wait("document.querySelector('main, #content') && document.readyState === 'complete'")
@@ -80,13 +82,12 @@ def test_axe_finds_nothing_serious_on_a_page(busy: Site, path: str) -> None:
 
 @pytest.mark.parametrize("button", [*JOB, "Change…", "Pause everything", "Change the schedule…"])
 def test_axe_finds_nothing_serious_in_a_dialog(busy: Site, button: str) -> None:
-    page = busy.open()
-    page.wait("document.querySelector('#jobs tbody tr')")
+    page = busy.open("#/settings" if button.startswith("Change") else "")
     assert found_in_dialog(page, button) == []
 
 
 def test_axe_finds_nothing_serious_in_the_dialog_of_a_partition(busy: Site) -> None:
-    page = busy.open("#job-3")
+    page = busy.open("#/jobs/3")
     page.wait("document.querySelector('#parts tbody button')")
     assert found_in_dialog(page, "Cancel…", "#parts") == []
 

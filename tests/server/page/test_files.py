@@ -1,7 +1,9 @@
-"""The HTML documents of the page."""
+"""The files of the page."""
 
 import re
 from importlib.resources import files
+from itertools import chain
+from posixpath import dirname, join, normpath
 
 import httpx
 import pytest
@@ -19,17 +21,7 @@ from server.api.shared.job_parts import Part
 from server.api.shared.job_rows import Job
 from server.api.shared.proposals import Proposal, ProposalFigures, ProposalRequest
 from server.audit.detail import AuditDetail
-from server.page.files import OTHER_SCRIPTS, PAGES, SCRIPTS, TYPES, assets, complete, document
-
-FIRST_MODULES = {
-    "/": "page",
-    "/history.html": "history",
-    "/proposals.html": "proposals",
-    "/submit.html": "submit",
-}
-"""Path of a page -> its first module."""
-
-pages = pytest.mark.parametrize("path", FIRST_MODULES)
+from server.page.files import MOVED, TYPES, assets, document
 
 
 async def get(path: str) -> httpx.Response:
@@ -42,139 +34,118 @@ async def get(path: str) -> httpx.Response:
 
 
 async def modules(first: str) -> dict[str, str]:
-    """Return the module and all that it imports, by name."""
+    """Return the module and all that it imports, by path."""
     found: dict[str, str] = {}
-    names = [first]
-    while names:
-        name = names.pop()
-        if name not in found:
-            found[name] = (await get(f"/{name}.js")).text
-            names += re.findall(r'from "\./([^"]+)\.js"', found[name])
+    paths = [first]
+    while paths:
+        path = paths.pop()
+        if path not in found:
+            found[path] = (await get(f"/{path}")).text
+            paths += [
+                normpath(join(dirname(path), each)) for each in re.findall(r' from "([^"]+)"', found[path])
+            ]
     return found
 
 
-async def scripts(path: str = "/") -> str:
-    """Return all modules of a page."""
-    return "\n".join((await modules(FIRST_MODULES[path])).values())
+async def scripts() -> str:
+    """Return all modules of the page."""
+    return "\n".join((await modules("app.js")).values())
 
 
-@pages
-async def test_a_page_loads_served_files_only(path: str) -> None:
-    html = (await get(path)).text
+async def test_the_page_loads_served_files_only() -> None:
+    html = (await get("/")).text
     loaded = re.findall(r'(?:src|href)="([^"]+\.(?:js|css))"', html)
-    assert [name for name in loaded if name.endswith(".js")] == [f"{FIRST_MODULES[path]}.js"]
-    assert "page.css" in loaded
+    assert [name for name in loaded if name.endswith(".js")] == ["app.js"]
     assert not re.search(r"https?:|//[a-z]|<script(?![^>]*src)|\son\w+=|\sstyle=", html)
-    for name in (*loaded, *(f"{name}.js" for name in await modules(FIRST_MODULES[path]))):
+    for name in (*loaded, *await modules("app.js")):
         assert (await get(f"/{name}")).status_code == 200
 
 
-async def test_every_module_belongs_to_a_page() -> None:
-    used = {path: set(await modules(first)) for path, first in FIRST_MODULES.items()}
-    assert used["/"] == set(SCRIPTS)
-    assert set.union(*used.values()) == {*SCRIPTS, *OTHER_SCRIPTS}
-    assert {name for name in TYPES if name.endswith(".html")} == {
-        "index.html",
-        *(path[1:] for path in FIRST_MODULES if path[1:]),
-    }
+async def test_every_file_belongs_to_the_page() -> None:
+    loaded = re.findall(r'href="([^"]+\.css)"', (await get("/")).text)
+    assert set(TYPES) == {"index.html", *loaded, *await modules("app.js")}
 
 
-@pages
-async def test_every_page_links_to_the_others(path: str) -> None:
-    [links] = re.findall(r'<nav aria-label="Pages">(.*)</nav>', (await get(path)).text)
-    assert set(re.findall(r'href="([^"]+)"', links)) == {each[1:] or "." for each in FIRST_MODULES}
-    assert re.findall(r'href="([^"]+)" aria-current="page"', links) == [path[1:] or "."]
+@pytest.mark.parametrize(("path", "address"), MOVED.items())
+async def test_old_addresses_lead_to_the_pages(path: str, address: str) -> None:
+    answer = await get(f"/{path}")
+    assert (answer.status_code, answer.headers["location"]) == (307, address)
+    routes = re.findall(r'path: "([^"]*)"', (await modules("app.js"))["routes.js"])
+    assert address.removeprefix("./#/") in routes
 
 
 async def test_the_wizards_use_fields_that_exist() -> None:
-    html, used = (await get("/proposals.html")).text, await modules("proposals")
-    fields = {
-        "drain",
-        "add",
-        "balance",
-        "racks",
-        *re.findall(r'<(?:input|select)[^>]* name="(\w+)"', html),
-    } - {"job", "broker", "throttle", "how"}
+    used = await modules("pages/propose.js")
+    wizard = used["pages/propose.js"]
+    goals = re.findall(r'^  \["(\w+)", ', wizard, re.MULTILINE)
+    names = re.findall(r'name: "(\w+)"|(?:choices|check)\("(\w+)"', wizard)
+    fields = {*goals, *filter(None, chain(*names))} - {"job", "broker", "throttle", "how"}
+    assert len(fields) > 10
     assert fields <= set(ProposalRequest.__struct_fields__)
-    figures = set(re.findall(r"\bfigures\.(\w+)", used["proposals"] + used["broker_figures"]))
+    figures = set(re.findall(r"\bfigures\.(\w+)", wizard + used["broker_figures.js"]))
     assert len(figures) > 3
     assert figures <= set(ProposalFigures.__struct_fields__)
-    assert set(re.findall(r"\bproposal\.(\w+)", used["proposals"])) <= set(Proposal.__struct_fields__)
+    assert set(re.findall(r"\bproposal\.(\w+)", wizard)) <= set(Proposal.__struct_fields__)
 
 
 async def test_a_page_may_run_its_own_scripts_only() -> None:
-    for path in (*FIRST_MODULES, "/page.js", "/dom.js", "/submit.js"):
+    for path in ("/", "/app.js", "/pages/plan.js", "/tokens.css"):
         headers = (await get(path)).headers
         assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self';")
         assert "unsafe" not in headers["content-security-policy"]
         assert headers["x-content-type-options"] == "nosniff"
 
 
-@pages
-async def test_values_are_never_used_as_markup(path: str) -> None:
-    script = await scripts(path)
+async def test_values_are_never_used_as_markup() -> None:
+    script = await scripts()
     assert "textContent" in script
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", script)
 
 
-@pages
-async def test_every_element_that_the_scripts_use_exists(path: str) -> None:
-    html, script = (await get(path)).text, await scripts(path)
-    named = set(re.findall(r'\b(?:element|Table|reasonTable|brokerTable)\("([\w-]+)"', script))
+async def test_every_element_that_the_scripts_use_exists() -> None:
+    named = set(re.findall(r'\belement\("([\w-]+)"', await scripts()))
     assert len(named) > 5
-    assert named <= set(re.findall(r'id="([\w-]+)"', html))
-
-
-@pages
-async def test_every_table_has_a_caption_and_every_field_a_label(path: str) -> None:
-    html = (await get(path)).text
-    assert len(re.findall(r"<table [^>]*><caption>[^<]+</caption></table>", html)) == html.count("<table")
-    with_id = re.findall(r'<(?:input|textarea) id="(\w+)"', html)
-    assert set(with_id) == set(re.findall(r'<label for="(\w+)"', html))
+    assert named <= set(re.findall(r'id="([\w-]+)"', (await get("/")).text))
 
 
 @pytest.mark.parametrize(
-    ("path", "variable", "model"),
+    ("first", "variable", "model"),
     [
-        ("/", "status", Status),
-        ("/", "job", Job),
-        ("/", "part", Part),
-        ("/", "moves", Totals),
-        ("/", "health", ClusterHealth),
-        ("/", "limit", Limit),
-        ("/submit.html", "review", Review),
-        ("/history.html", "entry", AuditRow),
-        ("/history.html", "detail", AuditDetail),
+        ("app.js", "status", Status),
+        ("app.js", "job", Job),
+        ("app.js", "part", Part),
+        ("app.js", "moves", Totals),
+        ("app.js", "health", ClusterHealth),
+        ("app.js", "limit", Limit),
+        ("pages/plan.js", "review", Review),
+        ("pages/history.js", "entry", AuditRow),
+        ("pages/history.js", "detail", AuditDetail),
     ],
 )
 async def test_the_scripts_read_fields_of_the_models_only(
-    path: str, variable: str, model: type[Struct]
+    first: str, variable: str, model: type[Struct]
 ) -> None:
-    used = set(re.findall(rf"\b{variable}\.(\w+)(?!\()\b", await scripts(path))) - {"js"}
+    script = "\n".join((await modules(first)).values())
+    used = set(re.findall(rf"(?<![\w.]){variable}\.(\w+)(?!\()\b", script)) - {"js"}
     assert used
     assert used <= set(model.__struct_encode_fields__)
 
 
 async def test_every_state_of_a_partition_can_be_selected() -> None:
-    html = (await get("/")).text
-    assert {state.value for state in PartState} <= set(re.findall(r"<option>([^<]+)</option>", html))
+    [states] = re.findall(r"const STATES = \[(.*)\];", (await modules("app.js"))["job_parts.js"])
+    assert {state.value for state in PartState} <= set(re.findall(r'"([^"]+)"', states))
 
 
 async def test_every_action_of_the_audit_log_can_be_selected_and_is_described() -> None:
-    html, script = (await get("/history.html")).text, (await modules("history"))["history"]
-    assert set(re.findall(r'<option value="(\w+)">', html)) == set(AuditAction)
+    script = (await modules("app.js"))["pages/history.js"]
+    [actions] = re.findall(r"const ACTIONS = \[(.*)\];", script)
+    assert set(re.findall(r'"(\w+)"', actions)) == set(AuditAction)
     [table] = re.findall(r"const WHAT = \{\n(.*?)\n\};", script, re.DOTALL)
     assert set(re.findall(r"^  (\w+): ", table, re.MULTILINE)) == set(AuditAction)
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_shared_parts_are_in_every_document_once(name: str) -> None:
-    html = complete(name, files("server.page").joinpath(name).read_text("utf-8"))
-    assert [html.count(part) for part in ('<form id="login"', "<nav ", "<title>", "page.css")] == [1] * 4
-    assert f"<title>{PAGES[name][1]}</title>" in html
-    assert "$" not in html
-
-
-def test_a_name_without_a_part_is_an_error() -> None:
-    with pytest.raises(KeyError):
-        complete("index.html", "$unknown")
+def test_only_the_tokens_have_values_of_colors() -> None:
+    for name in TYPES:
+        if name.endswith(".css") and name != "tokens.css":
+            text = files("server.page").joinpath(name).read_text("utf-8")
+            assert not re.search(r"#[0-9a-f]{3,8}\b(?=[^{]*[;}])", text), name

@@ -42,7 +42,7 @@ def test_each_entry_says_who_did_what_in_numbers(site: Site) -> None:
     site.post(f"jobs/{job}/resume")
     site.post("pause")
     site.post("reassignments/cancel", {"job": job})
-    page = site.page("history.html")
+    page = site.page("#/history")
     assert shown(page, 6) == [
         "cancel||30 partitions cancelled of foo",
         "pause||everything, 30 partitions left",
@@ -67,7 +67,7 @@ def test_changes_of_acls_and_users_are_described(start: Open) -> None:
         admin.create_acls([ACL("User:ann", "*", ACLOperation.READ, ACLPermissionType.DENY, orders)])
         ann = [UserScramCredentialUpsertion("ann", ScramMechanism.SCRAM_SHA_256, "ann-secret")]
         admin.alter_user_scram_credentials(ann)
-    page = site.page("history.html")
+    page = site.page("#/history")
     assert shown(page, 2) == [
         "users||user ann: SCRAM-SHA-256 none → iterations=4096",
         "acls||created DENY READ on TOPIC orders (LITERAL) to User:ann from *",
@@ -78,7 +78,7 @@ def test_changes_of_acls_and_users_are_described(start: Open) -> None:
 
 def test_entries_are_filtered_and_exported(site: Site) -> None:
     first, second = site.submit(range(3)), site.submit(range(3, 6))
-    page = site.page("history.html")
+    page = site.page("#/history")
     shown(page, 3)
     filter_by(page, "job", str(second))
     assert shown(page, 1) == [f"order|{second}|3 partitions of foo"]
@@ -102,7 +102,7 @@ def test_entries_are_paged(site: Site) -> None:
     for _ in range(30):
         site.post("pause")
         site.post("resume")
-    page = site.page("history.html")
+    page = site.page("#/history")
     shown(page, 50)
     assert page.run("document.getElementById('newer').disabled")
     page.tab_to("Older")
@@ -115,7 +115,7 @@ def test_entries_are_paged(site: Site) -> None:
 
 def test_names_with_markup_are_shown_as_text(site: Site) -> None:
     site.submit(range(3))
-    page = site.page("history.html", WITH_MARKUP)
+    page = site.page("#/history", WITH_MARKUP)
     shown(page, 2)
     assert page.text("#entries tbody tr td:last-child") == MARKUP
     assert page.text("#entries tbody tr td:nth-child(5)") == MARKUP
@@ -124,11 +124,11 @@ def test_names_with_markup_are_shown_as_text(site: Site) -> None:
 
 def test_the_history_outlives_a_restart_under_an_open_page(site: Site) -> None:
     site.submit(range(3))
-    page = site.page("history.html")
+    page = site.page("#/history")
     shown(page, 2)
     site.server.kill()
     filter_by(page, "action", "order")
-    page.wait("document.getElementById('trouble').innerText === 'reassignd does not answer.'")
+    page.wait("document.getElementById('trouble').innerText === 'reassignd does not answer. Retrying.'")
     site.server.start()
     filter_by(page, "action", "")
     assert shown(page, 2)[0].startswith("order|")
@@ -138,7 +138,7 @@ def test_the_history_outlives_a_restart_under_an_open_page(site: Site) -> None:
 @pytest.mark.parametrize("width", [390, 1280])
 def test_nothing_is_outside_of_the_window(site: Site, width: int) -> None:
     site.submit(range(3), headers={"user-agent": "x" * 150})
-    page = site.page("history.html")
+    page = site.page("#/history")
     page.resize(width, dark=True)
     shown(page, 2)
     assert page.outside() == []

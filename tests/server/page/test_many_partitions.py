@@ -60,7 +60,7 @@ AMOUNTS = """({
 
 
 def opened(site: Site, job: int) -> Page:
-    page = site.open(f"#job-{job}", FAST + COUNT_REQUESTS)
+    page = site.open(f"#/jobs/{job}", FAST + COUNT_REQUESTS)
     page.wait("document.querySelectorAll('#parts tbody tr').length")
     return page
 

@@ -29,7 +29,7 @@ def replace(page: Page, text: str) -> None:
 
 def test_the_dialog_of_a_limit_says_what_would_start(site: Site) -> None:
     site.submit(range(40))
-    page = site.open("", FAST)
+    page = site.open("#/settings", FAST)
     page.tab_to("Change limit P")
     page.press("Enter")
     page.wait(OPEN)
@@ -53,18 +53,19 @@ window.setTimeout = (call, delay) => (delay > 1000 ? 0 : later(call, delay));
 
 def test_a_dialog_says_the_value_of_this_moment_on_a_page_that_is_older(site: Site) -> None:
     job = site.submit(range(40))
-    page = site.open("", STILL)
+    page = site.open("#/settings", STILL)
+    overview = site.open("", STILL)
     assert site.api.put("limits", json={"P": 2, "pace": "auto", "pace.ms": 12.5}).status_code == 200
     site.post(f"jobs/{job}/priority", {"priority": 7})
-    for label, now in (
-        ("Change limit P", "It is 2."),
-        ("Change limit pace", "Produces take at most 12.5 ms now."),
-        (f"Change the priority of job {job}", "It is 7."),
+    for shown, label, now in (
+        (page, "Change limit P", "It is 2."),
+        (page, "Change limit pace", "Produces take at most 12.5 ms now."),
+        (overview, f"Change the priority of job {job}", "It is 7."),
     ):
-        page.tab_to(label)
-        page.press("Enter")
-        said(page, now)
-        page.press("Escape")
+        shown.tab_to(label)
+        shown.press("Enter")
+        said(shown, now)
+        shown.press("Escape")
 
 
 def test_no_line_breaks_between_a_number_and_its_unit(site: Site) -> None:
@@ -75,7 +76,7 @@ def test_no_line_breaks_between_a_number_and_its_unit(site: Site) -> None:
 
 
 def test_the_throttle_is_changed_in_units(site: Site) -> None:
-    page = site.open("", FAST)
+    page = site.open("#/settings", FAST)
     page.tab_to("Change limit throttle")
     page.press("Enter")
     page.wait(OPEN)
@@ -115,7 +116,7 @@ def shows_throttle_of_others(page: Page, expected: str) -> None:
 
 
 def test_a_schedule_is_checked_then_set_then_removed(site: Site) -> None:
-    page = site.open("", FAST)
+    page = site.open("#/settings", FAST)
     assert page.text("#schedule-now") == "There is no schedule: steps may start at any time."
     page.tab_to("Change the schedule…")
     page.press("Enter")
@@ -136,8 +137,9 @@ def test_a_closed_schedule_says_why_nothing_starts(site: Site) -> None:
     closed = "Mon 00:00-00:01; tz=UTC" if site.weekday() != 0 else "Wed 00:00-00:01; tz=UTC"
     assert site.api.put("schedule", content=json.dumps({"schedule": closed})).status_code == 200
     site.submit(range(5))
-    page = site.open("", FAST)
+    page = site.open("#/settings", FAST)
     page.wait("document.getElementById('schedule-now').innerText.startsWith('No steps start: ')")
+    page.run("location.hash = '#/'")
     page.wait("document.querySelector('#reasons tbody')?.innerText.includes('schedule')")
 
 
@@ -177,7 +179,7 @@ def test_the_throughput_of_each_broker_is_drawn_against_the_throttle(site: Site)
 
 
 def test_pace_is_switched_on_and_off_among_the_limits(site: Site) -> None:
-    page = site.open("", FAST)
+    page = site.open("#/settings", FAST)
     page.tab_to("Change limit pace")
     page.press("Enter")
     page.wait(OPEN)
@@ -200,7 +202,7 @@ def test_pace_is_switched_on_and_off_among_the_limits(site: Site) -> None:
 
 
 def test_pace_is_shown_with_a_drawing_for_each_broker_while_it_is_on(site: Site) -> None:
-    page = site.open("", FAST)
+    page = site.open("#/settings", FAST)
     page.wait("!document.getElementById('content').hidden")
     assert page.run("document.getElementById('pace').closest('section').hidden")
     assert site.api.put("limits", json={"pace": "auto"}).status_code == 200

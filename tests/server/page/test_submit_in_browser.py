@@ -32,25 +32,27 @@ def enter(page: Page, entries: list[dict[str, Any]]) -> None:
     page.type(json.dumps({"version": 1, "partitions": entries}))
 
 
-def reviewed(site: Site, entries: list[dict[str, Any]]) -> Page:
-    page = site.page("submit.html")
+def reviewed(site: Site, entries: list[dict[str, Any]], before: str = "") -> Page:
+    page = site.page("#/plan", before)
     enter(page, entries)
     page.wait(VALID)
     return page
 
 
-def confirm(page: Page, button: str) -> str:
+def confirm(page: Page, button: str, action: str = "") -> str:
     """Press the button by keyboard, and confirm; return the text of the dialog."""
     page.tab_to(button)
     page.press("Enter")
     page.wait(OPEN)
     said = page.text("#confirm ul")
+    if action:
+        page.tab_to(action)
     page.press("Enter")
     return said
 
 
 def test_an_invalid_entry_is_named_at_once(site: Site) -> None:
-    page = site.page("submit.html")
+    page = site.page("#/plan")
     enter(page, [*rows(range(2)), *rows(range(1), topic="fooo")])
     page.wait(WRONG)
     assert page.text("#plan-state").startswith("partitions[2] (fooo-0): ")
@@ -76,7 +78,7 @@ def test_the_throttle_of_the_job_changes_the_forecast(site: Site) -> None:
     page.run("document.querySelector('#start [name=throttle]').focus()")
     page.type("1KB")
     page.wait(
-        "document.getElementById('summary').innerText.includes('at 1,000\\u00a0B/s to and from each broker')"
+        "document.getElementById('summary').innerText.includes('at 1\\u00a0kB/s to and from each broker')"
     )
     page.run("document.querySelector('#start [name=throttle]').select()")
     page.type("fast")
@@ -120,7 +122,7 @@ def test_a_plan_is_submitted_paused_or_queued(site: Site) -> None:
 def test_a_plan_is_uploaded(site: Site, tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
     file.write_text(json.dumps({"version": 1, "partitions": rows(range(3))}))
-    page = site.page("submit.html")
+    page = site.page("#/plan")
     page.wait("!document.getElementById('plan-form').hidden")
     page.attach("#file", file)
     page.wait(VALID)
@@ -135,15 +137,16 @@ def test_partitions_that_cannot_arrive_are_listed(site: Site) -> None:
 
 
 def test_a_job_is_run_by_keyboard_alone(site: Site) -> None:
-    page = reviewed(site, rows(range(60)))
+    page = reviewed(site, rows(range(60)), FAST)
     confirm(page, "Start…")
     page.wait("!document.getElementById('submitted').hidden")
-    page.before(FAST)
     page.tab_to("Show the job")
     page.press("Enter")
-    page.wait("location.hash === '#job-1' && document.querySelector('#parts tbody tr')")
+    page.wait("location.hash === '#/jobs/1' && document.querySelector('#parts tbody tr')")
     confirm(page, "Pause job 1")
     site.until(lambda: site.job(1)["state"] == "paused")
+    page.tab_to("Settings")
+    page.press("Enter")
     page.tab_to("Change limit P")
     page.press("Enter")
     page.wait(OPEN)
@@ -151,19 +154,23 @@ def test_a_job_is_run_by_keyboard_alone(site: Site) -> None:
     page.type("2")
     page.press("Enter")
     site.until(lambda: site.api.get("limits").json()["limits"][1]["limit"] == 2)
+    page.tab_to("Jobs")
+    page.press("Enter")
+    page.tab_to("1")
+    page.press("Enter")
     page.tab_to("Resume job 1")
     page.press("Enter")
     site.until(lambda: site.job(1)["done"] > 0)
-    confirm(page, "Cancel foo-59")
+    confirm(page, "Cancel foo-59", "Cancel the partition")
     site.until(lambda: site.job(1)["endings"].get("rolled back"))
-    said = confirm(page, "Roll back job 1")
+    said = confirm(page, "Roll back job 1", "Roll back")
     assert sum(map(int, re.findall(r"(\d+) partitions? (?:will move back|not moved yet)", said))) == 59
     site.until(lambda: site.api.get("jobs").json()["total"] == 2)
     assert site.job(2)["undoes"] == 1
 
 
 def test_names_with_markup_are_shown_as_text(site: Site) -> None:
-    page = site.page("submit.html")
+    page = site.page("#/plan")
     enter(page, rows(range(1), topic=MARKUP))
     page.wait(WRONG)
     assert MARKUP[:20] in page.text("#plan-state")
@@ -171,7 +178,7 @@ def test_names_with_markup_are_shown_as_text(site: Site) -> None:
 
 
 def test_racks_with_markup_are_shown_as_text(site: Site) -> None:
-    page = site.page("submit.html", WITH_MARKUP)
+    page = site.page("#/plan", WITH_MARKUP)
     enter(page, rows(range(3)))
     page.wait(VALID)
     assert MARKUP in page.text("#figures")
@@ -182,7 +189,7 @@ def test_a_viewer_reviews_a_plan_and_is_told_who_may_start_it(start: Open, tmp_p
     access, secret = tmp_path / "access", "secret-of-at-least-sixteen-characters"
     access.write_text(f"reader viewer token {secret}\n")
     access.chmod(0o600)
-    page = start(**{"http.access.file": str(access)}).page("submit.html")
+    page = start(**{"http.access.file": str(access)}).page("#/plan")
     page.wait("!document.getElementById('login').hidden")
     page.run("document.getElementById('token').focus()")
     page.type(secret)

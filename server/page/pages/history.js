@@ -1,17 +1,12 @@
-// The audit log: filters, pages, and an export of what they select.
+// The history: the audit log with filters and pages, and an export of what they select.
 "use strict";
 
-import { download, get, hasToken, withQuery } from "./api.js";
-import { Table, element, link, setHidden, setText } from "./dom.js";
-import { count, counted, program, rate, time } from "./format.js";
-import { saveBlob } from "./save.js";
-import { attempt, begin } from "./session.js";
+import { download, get, hasToken, withQuery } from "../api.js";
+import { Table, h, link, setHidden, setText } from "../dom.js";
+import { count, counted, program, rate, time } from "../format.js";
+import { saveBlob } from "../save.js";
 
-const EVERY_MS = 5000;
 const ROWS = 50;
-
-const form = element("filters");
-const cursors = []; // `before` of the pages from the second one to this one
 
 // ---- what an entry says -------------------------------------------------------------------------------------------
 
@@ -84,10 +79,10 @@ const WHAT = {
   priority: ({ job, detail }) => `job ${job}: ${change("priority", detail.before ?? {}, detail.priority ?? 0)}`,
 };
 
-const table = new Table("entries", [
+const newTable = () => new Table("entries", "Accepted requests, the newest first", [
   { label: "time", text: (entry) => time(entry.time_ms) },
   { label: "action", text: (entry) => entry.action },
-  { label: "job", ...link((entry) => (entry.job === null ? null : `./#job-${entry.job}`), (entry) => entry.job ?? "") },
+  { label: "job", ...link((entry) => (entry.job === null ? null : `#/jobs/${entry.job}`), (entry) => entry.job ?? "") },
   { label: "what", wide: true, text: (entry) => WHAT[entry.action]?.(entry) ?? "" },
   { label: "by", wide: true, text: (entry) => entry.principal },
   { label: "client", wide: true, text: (entry) => program(entry.client_id) },
@@ -95,48 +90,64 @@ const table = new Table("entries", [
 
 // ---- reading ------------------------------------------------------------------------------------------------------
 
+const ACTIONS = ["order", "queue", "cancel", "rollback", "pause", "resume", "limits", "priority", "acls", "users"];
+
 const moment = (text) => (text ? new Date(text).getTime() : "");
 
-function match() {
+function filters(changed) {
+  const actions = ["", ...ACTIONS].map((value) => h("option", { value }, value || "all"));
+  const field = (label, name, attributes) => h("label", {}, label, " ", h("input", { name, ...attributes }));
+  return h("form", { id: "filters", onsubmit: (event) => event.preventDefault(), oninput: changed },
+    h("label", {}, "Action ", h("select", { name: "action" }, ...actions)),
+    field("By", "principal", { autocomplete: "off", placeholder: "User:name" }),
+    field("Job", "job", { inputmode: "numeric", pattern: "[0-9]{1,9}", autocomplete: "off" }),
+    field("Topic", "topic", { autocomplete: "off" }),
+    field("From", "since", { type: "datetime-local" }),
+    field("Until", "until", { type: "datetime-local" }));
+}
+
+function match(form) {
   const given = Object.fromEntries(new FormData(form));
   const job = /^\s*[1-9]\d{0,8}\s*$/.test(given.job) ? given.job.trim() : "";
   return { ...given, principal: given.principal.trim(), topic: given.topic.trim(), job, since: moment(given.since), until: moment(given.until) };
 }
 
-let newest = 0; // the number of the last request; answers of earlier ones are outdated
-
-async function load() {
-  const turn = (newest += 1);
-  const { entries, next } = await get("v1/audit", { ...match(), before: cursors.at(-1) ?? "", limit: ROWS });
-  if (turn !== newest) return;
-  table.show(entries);
-  setHidden(element("entries"), !entries.length);
-  setHidden(element("none"), entries.length > 0);
-  setText(element("pages").querySelector("span"), `Page ${count(cursors.length + 1)}`);
-  element("newer").disabled = !cursors.length;
-  element("older").disabled = next === null;
-  element("older").onclick = () => turnTo(() => cursors.push(next));
-  element("export").href = withQuery("v1/audit/export", match());
+function open(root, _params, app) {
+  const cursors = []; // `before` of the pages from the second one to this one
+  let next = null; // that of the page after this one
+  let newest = 0; // the number of the last request; answers of earlier ones are outdated
+  const turn = (change) => () => {
+    change();
+    app.refresh();
+  };
+  const form = filters(turn(() => cursors.splice(0)));
+  const table = newTable();
+  const none = h("p", { id: "none", hidden: true }, "No entry matches.");
+  const newer = h("button", { type: "button", id: "newer", onclick: turn(() => cursors.pop()) }, "Newer");
+  const older = h("button", { type: "button", id: "older", onclick: turn(() => cursors.push(next)) }, "Older");
+  const where = h("span");
+  const exported = h("a", { id: "export", href: "v1/audit/export", download: "audit.jsonl" }, "Export these entries as JSON lines");
+  // A link does not send the token of this tab.
+  const save = app.guard(async () => saveBlob(await download(exported.getAttribute("href")), "audit.jsonl"));
+  exported.addEventListener("click", (event) => hasToken() && save(event));
+  root.append(h("h1", {}, "History"), h("section", { class: "card" }, form, table.node, none, h("p", { class: "pages", id: "pages" }, newer, where, older, exported)));
+  return {
+    async update({ paced }) {
+      if (paced && cursors.length) return; // Older pages do not change under the reader.
+      const turnNumber = (newest += 1);
+      const answer = await get("v1/audit", { ...match(form), before: cursors.at(-1) ?? "", limit: ROWS });
+      if (turnNumber !== newest) return;
+      next = answer.next;
+      table.show(answer.entries);
+      setHidden(table.node, !answer.entries.length);
+      setHidden(none, answer.entries.length > 0);
+      setText(where, `Page ${count(cursors.length + 1)}`);
+      newer.disabled = !cursors.length;
+      older.disabled = next === null;
+      exported.href = withQuery("v1/audit/export", match(form));
+    },
+    close() {},
+  };
 }
 
-function turnTo(change) {
-  change();
-  attempt(load)();
-}
-
-// A link does not send the token of this tab.
-async function save() {
-  saveBlob(await download(element("export").getAttribute("href")), "audit.jsonl");
-}
-
-async function poll() {
-  if (!document.hidden && element("login").hidden && !cursors.length) await attempt(load)();
-  setTimeout(poll, EVERY_MS);
-}
-
-form.addEventListener("submit", (event) => event.preventDefault());
-form.addEventListener("input", () => turnTo(() => cursors.splice(0)));
-element("newer").addEventListener("click", () => turnTo(() => cursors.pop()));
-element("export").addEventListener("click", (event) => hasToken() && attempt(save)(event));
-begin(load);
-setTimeout(poll, EVERY_MS);
+export const page = { title: () => "History", open };

@@ -1,0 +1,115 @@
+// The first module: connects the pages with the server, and what is shared by them.
+"use strict";
+
+import { RequestError, setToken } from "./api.js";
+import { ask } from "./confirm.js";
+import { element, setHidden, setText } from "./dom.js";
+import { drawPages, markPage, showHeader, showPill, startTheme } from "./header.js";
+import { jobActions } from "./job_actions.js";
+import { Live } from "./live.js";
+import { Router } from "./router.js";
+import { ROUTES } from "./routes.js";
+
+// What a page gets: what the server said last, and what a page may do.
+const app = {
+  status: null, // that of `/v1/status`
+  client: null, // that of `/v1/whoami`
+  mayChange: false,
+  act,
+  attempt,
+  guard,
+  ask,
+  go: (hash) => location.assign(hash),
+  refresh: () => live.refresh(),
+};
+app.run = jobActions(app);
+
+// ---- what went wrong ----------------------------------------------------------------------------------------------
+
+const troubles = { server: "", page: "" }; // why nothing is read, and why the last action on the page failed
+
+function trouble(of, text) {
+  troubles[of] = text;
+  const shown = troubles.page || troubles.server;
+  setText(element("trouble"), shown);
+  setHidden(element("trouble"), !shown);
+}
+
+// Returns a listener that runs an action of the user, and shows why it failed.
+function guard(action) {
+  return async (event) => {
+    event?.preventDefault();
+    trouble("page", "");
+    try {
+      await action(event);
+    } catch (error) {
+      trouble("page", error.message);
+    }
+  };
+}
+
+function say(text) {
+  setText(element("said"), text);
+  setHidden(element("said"), !text);
+}
+
+// Sends a request that changes something, and says what happened: `text`, or what it returns for the answer.
+async function act(text, send) {
+  try {
+    const answer = await send();
+    say(typeof text === "function" ? text(answer) : text);
+  } catch (error) {
+    say(error instanceof RequestError ? `Refused: ${error.message}` : error.message);
+  }
+  await live.refresh();
+}
+
+// Returns what `read` reads for a dialog; null when that fails, which is said.
+function attempt(read) {
+  return read().catch((error) => act("", () => Promise.reject(error)).then(() => null));
+}
+
+// ---- the server ---------------------------------------------------------------------------------------------------
+
+async function show(read) {
+  const { status, client } = read;
+  Object.assign(app, { status, client, mayChange: client.role === "operator" });
+  showHeader(status, client);
+  await router.page.update(read);
+  trouble("server", "");
+  setHidden(element("content"), false);
+  setHidden(element("login"), true);
+}
+
+function fail(error) {
+  const refused = error instanceof RequestError;
+  showPill(refused ? "refused" : "unreachable", "bad");
+  trouble("server", refused ? error.message : "reassignd does not answer. Retrying.");
+  if (error.status === 401 && element("login").hidden) {
+    setHidden(element("content"), true);
+    setHidden(element("login"), false);
+    element("token").focus();
+  }
+}
+
+element("login").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  setToken(element("token").value);
+  live.forgetClient();
+  await live.refresh();
+});
+
+// ---- start --------------------------------------------------------------------------------------------------------
+
+const live = new Live(show, fail);
+const router = new Router(ROUTES, element("content"), app, ({ route, title }) => {
+  trouble("page", "");
+  say("");
+  document.title = `${title} · reassignd`;
+  markPage(route.path);
+  if (app.status) live.refresh();
+});
+startTheme();
+drawPages(ROUTES);
+router.open();
+live.run();

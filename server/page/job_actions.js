@@ -1,0 +1,82 @@
+// What the buttons of jobs and partitions do: a dialog says the effect in numbers, then the request is sent.
+"use strict";
+
+import { get, getNow, post } from "./api.js";
+import { ask, wholeNumber } from "./confirm.js";
+import { counted, rate, readRate } from "./format.js";
+import { cancelLines, pauseLines, rollbackLines } from "./jobs.js";
+
+const cancelled = ({ cancelled: number, refused }) =>
+  `${counted(number, "partition")} cancelled.${refused.length ? ` ${counted(refused.length, "partition")} refused: ${refused[0].message}` : ""}`;
+
+export function jobActions(app) {
+  const { act, attempt } = app;
+
+  // The job of this moment: that of the page may be older than the last change.
+  const jobNow = async ({ id }) => (await attempt(() => getNow(`v1/jobs/${id}?limit=0`)))?.job;
+
+  return {
+    async pause(job) {
+      if (await ask(`Pause job ${job.id}?`, pauseLines(job), "Pause")) {
+        await act(`Job ${job.id} is paused.`, () => post(`v1/jobs/${job.id}/pause`));
+      }
+    },
+    resume: (job) => act(`Job ${job.id} is resumed.`, () => post(`v1/jobs/${job.id}/resume`)),
+    async prioritize(row) {
+      const job = await jobNow(row);
+      if (!job) return;
+      const lines = [`It is ${job.priority}. Steps of jobs with a higher priority start first.`];
+      const field = { label: "Priority, from -1000 to 1000", value: job.priority, read: wholeNumber(-1000, 1000) };
+      const answer = await ask(`Priority of job ${job.id}`, lines, "Change", field);
+      if (answer) {
+        await act(`Priority of job ${job.id}: ${job.priority} → ${answer.value}.`, () => post(`v1/jobs/${job.id}/priority`, { priority: answer.value }));
+      }
+    },
+    async throttle(row) {
+      const job = await jobNow(row);
+      if (!job) return;
+      const own = job.throttle === null ? "none" : rate(job.throttle);
+      const lines = [`Its own is ${own}. The lowest of the throttles of the cluster, the jobs and the schedule is in force.`];
+      const field = { label: "Rate, such as 50MB; nothing for none", value: job.throttle ?? "", read: readRate };
+      const answer = await ask(`Throttle of job ${job.id}`, lines, "Change", field);
+      if (answer) {
+        const changed = answer.value === null ? "none" : rate(answer.value);
+        await act(`Throttle of job ${job.id}: ${own} → ${changed}.`, () => post(`v1/jobs/${job.id}/throttle`, { throttle: answer.value }));
+      }
+    },
+    async cancel(job) {
+      if (await ask(`Cancel job ${job.id}?`, cancelLines(job, app.status.cancel_mode), "Cancel the job", null, true)) {
+        await act(cancelled, () => post("v1/reassignments/cancel", { job: job.id }));
+      }
+    },
+    async cancelPartition({ topic, partition, original }) {
+      const back = app.status.cancel_mode === "stop"
+        ? "It keeps the replicas that have arrived."
+        : `It returns to its original replicas [${original.join(", ")}].`;
+      if (await ask(`Cancel ${topic}-${partition}?`, [back], "Cancel the partition", null, true)) {
+        await act(cancelled, () => post("v1/reassignments/cancel", { partitions: [{ topic, partition }] }));
+      }
+    },
+    async rollback(job) {
+      const preview = await attempt(() => get(`v1/jobs/${job.id}/rollback`));
+      if (preview && (await ask(`Roll back job ${job.id}?`, rollbackLines(job, preview), "Roll back", null, true))) {
+        await act(({ job: number, skipped }) => {
+          const started = number === null ? `Job ${job.id} has nothing to roll back.` : `Job ${number} rolls back job ${job.id}.`;
+          return skipped.length ? `${started} ${counted(skipped.length, "partition")} skipped: ${skipped[0].topic}-${skipped[0].partition}: ${skipped[0].reason}` : started;
+        }, () => post(`v1/jobs/${job.id}/rollback`));
+      }
+    },
+    async pauseAll() {
+      const { paused, reassignments: moves } = app.status;
+      if (paused) {
+        await act("Everything is resumed.", () => post("v1/resume"));
+        return;
+      }
+      const lines = [
+        `${counted(moves.queued, "queued partition")} will not start until everything is resumed.`,
+        `${counted(moves.moving, "step")} in flight will finish.`,
+      ];
+      if (await ask("Pause everything?", lines, "Pause everything")) await act("Everything is paused.", () => post("v1/pause"));
+    },
+  };
+}

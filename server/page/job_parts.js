@@ -1,0 +1,84 @@
+// The partitions of a job: filters, order, and pages.
+"use strict";
+
+import { Pager, Table, buttons, h, progress, setHidden } from "./dom.js";
+import { bytes, count, counted, list, rate, time } from "./format.js";
+import { Rates } from "./rates.js";
+
+const ROWS = 100;
+const OLD_MS = 5000; // from this age on, the time at which the partitions were read is shown
+
+const nameOf = (part) => `${part.topic}-${part.partition}`;
+
+const ONGOING = new Set(["moving", "waiting", "queued", "rolling back first"]);
+
+const copied = progress((part) => ({
+  value: part.copied ?? 0,
+  total: part.bytes || null,
+  text: part.bytes ? `${bytes(part.copied ?? 0)} of ${bytes(part.bytes)}` : "",
+  label: `${bytes(part.copied ?? 0)} of ${bytes(part.bytes ?? 0)} copied of ${nameOf(part)}`,
+}));
+
+function partTable(app, rates) {
+  const cancel = (part) => ["Cancel…", `Cancel ${nameOf(part)}`, () => app.run.cancelPartition(part)];
+  return new Table("parts", "Partitions of the job", [
+    { label: "partition", text: nameOf },
+    { label: "state", text: (part) => part.state },
+    { label: "replicas", text: (part) => list(part.replicas) },
+    { label: "step", text: (part) => list(part.step) },
+    { label: "target", text: (part) => list(part.target) },
+    { label: "copied", ...copied },
+    { label: "rate", number: true, text: (part) => rate(rates.of(nameOf(part))) },
+    { label: "from broker", number: true, text: (part) => (part.state === "moving" ? part.leader ?? "none" : "") },
+    { label: "reason", wide: true, text: (part) => part.reason },
+    { label: "action", ...buttons((part) => (app.mayChange && ONGOING.has(part.state) ? [cancel(part)] : [])) },
+  ], nameOf);
+}
+
+const STATES = ["moving", "waiting", "queued", "rolling back first", "done", "rolled back", "taken over", "topic deleted", "stopped"];
+
+const option = ([value, text]) => h("option", { value }, text);
+
+function filters(changed) {
+  const states = [["", "all"], ...STATES.map((each) => [each, each])].map(option);
+  const orders = ["progress", "partition", "state", "bytes"].map((each) => option([each, each]));
+  const field = (label, control) => h("label", {}, label, " ", control);
+  return h("form", { id: "filters", onsubmit: (event) => event.preventDefault(), oninput: changed },
+    field("State", h("select", { name: "state" }, ...states)),
+    field("Topic contains", h("input", { name: "topic", autocomplete: "off" })),
+    field("Broker", h("input", { name: "broker", inputmode: "numeric", pattern: "[0-9]{1,9}", autocomplete: "off" })),
+    field("Sort by", h("select", { name: "sort" }, ...orders)),
+    h("label", {}, h("input", { type: "checkbox", name: "descending" }), " descending"));
+}
+
+// The partitions of a job: filters, a table and its pages.
+export class Parts {
+  constructor(app) {
+    this.rates = new Rates();
+    this.table = partTable(app, this.rates);
+    this.pager = new Pager("parts-pages", ROWS, app.refresh);
+    this.form = filters(() => {
+      this.pager.offset = 0;
+      app.refresh();
+    });
+    this.nodes = [this.form, this.table.node, this.pager.node];
+  }
+
+  get query() {
+    const given = Object.fromEntries(new FormData(this.form));
+    const broker = /^\s*\d{1,9}\s*$/.test(given.broker) ? given.broker.trim() : "";
+    return { ...given, broker, descending: given.descending ? "true" : "", offset: this.pager.offset || "", limit: ROWS };
+  }
+
+  show({ job, matching, partitions, read_ms: read }) {
+    this.rates.add(partitions, nameOf, read);
+    this.table.show(partitions);
+    const last = this.pager.offset + partitions.length;
+    const age = Date.now() - read > OLD_MS ? `, as of ${time(read)}` : "";
+    const words = partitions.length
+      ? `${count(this.pager.offset + 1)} to ${count(last)} of ${counted(matching, "partition")}`
+      : `No partition matches, of ${counted(job.total, "partition")}`;
+    this.pager.show(words + age, last, matching);
+    setHidden(this.table.node, !partitions.length);
+  }
+}

@@ -1,0 +1,71 @@
+// What the server says, for all pages: its status and the client, read again and again while the tab is visible.
+"use strict";
+
+import { RequestError, UnreachableError, get } from "./api.js";
+
+const EVERY_MS = 2000;
+const SHARE = 20; // The pause after a refresh is at least this multiple of its duration,
+const LONGEST_MS = 10_000; // but not longer than this, however busy the server is.
+const CLIENT_MS = 30_000; // time between two reads of the role of this client
+
+export class Live {
+  #client = { value: null, due: 0 };
+  #refreshing = null;
+  #asked = false;
+  #paced = false;
+
+  // `show({ status, client, paced })` updates the document; `fail(error)` says that the server refuses or does not
+  // answer. `paced` is true when nobody asked for the refresh: then a page may read large answers less often.
+  constructor(show, fail) {
+    [this.show, this.fail] = [show, fail];
+    this.locked = false; // whether a token is needed: until there is one, nothing is read
+    document.addEventListener("visibilitychange", () => {
+      if (!document.hidden && !this.locked) this.refresh();
+    });
+  }
+
+  // The role of the client is read with the next refresh.
+  forgetClient() {
+    this.#client.due = 0;
+  }
+
+  // One refresh runs at a time. A request during it starts another one after it.
+  async refresh(paced = false) {
+    this.#asked = true;
+    this.#paced = paced;
+    this.#refreshing ??= (async () => {
+      while (this.#asked) {
+        this.#asked = false;
+        await this.#once(this.#paced);
+      }
+      this.#refreshing = null;
+    })();
+    await this.#refreshing;
+  }
+
+  async #once(paced) {
+    try {
+      const [client, status] = await Promise.all([this.#readClient(), get("v1/status")]);
+      await this.show({ status, client, paced });
+      this.locked = false;
+    } catch (error) {
+      if (!(error instanceof RequestError) && !(error instanceof UnreachableError)) throw error;
+      this.forgetClient();
+      this.locked = error.status === 401;
+      this.fail(error);
+    }
+  }
+
+  async #readClient() {
+    if (performance.now() >= this.#client.due) {
+      Object.assign(this.#client, { value: await get("v1/whoami"), due: performance.now() + CLIENT_MS });
+    }
+    return this.#client.value;
+  }
+
+  async run() {
+    const began = performance.now();
+    if (!document.hidden && !this.locked) await this.refresh(true);
+    setTimeout(() => this.run(), Math.max(EVERY_MS, Math.min(LONGEST_MS, SHARE * (performance.now() - began))));
+  }
+}

@@ -1,0 +1,71 @@
+// A job: how far it is, why partitions do not move, and the partitions.
+"use strict";
+
+import { RequestError, get } from "../api.js";
+import { h, setHidden, setText } from "../dom.js";
+import { duration } from "../format.js";
+import { Parts } from "../job_parts.js";
+import { JobCard } from "../job_card.js";
+import { by, howFar, kindOf, stateOf } from "../jobs.js";
+import { reasonTable } from "../reasons.js";
+
+const LONGEST_MS = 10_000; // the partitions are read again after this time, however long a read takes
+const SHARE = 100; // The pause after a read is this multiple of its duration: a filter visits all partitions.
+
+function summary(job, allPaused) {
+  const copy = job.copied ? `, ${duration(job.copied.seconds_left) || "unknown time"} left` : "";
+  const back = job.rolled_back_by ? `. Rolled back by job ${job.rolled_back_by}` : "";
+  return `${kindOf(job)}, by ${by(job)}. ${stateOf(job, allPaused)}: ${howFar(job).text}${copy}${back}.`;
+}
+
+// The job may have been deleted.
+function missing(error) {
+  if (error instanceof RequestError && error.status === 404) return null;
+  throw error;
+}
+
+class JobPage {
+  constructor(root, number, app) {
+    [this.number, this.app] = [number, app];
+    this.read = { value: null, query: "", due: 0 };
+    this.parts = new Parts(app);
+    this.card = new JobCard(app, false);
+    this.reasons = reasonTable("job-reasons", "Why partitions of this job do not move");
+    this.summary = h("p", { id: "summary" });
+    this.gone = h("p", { id: "gone", hidden: true }, `There is no job ${number}. It may have been deleted.`);
+    this.detail = h("div", { id: "detail", hidden: true },
+      this.card.node, h("section", { class: "card", "aria-label": "Summary" }, this.summary, this.reasons.node),
+      h("section", { class: "card", "aria-label": "Partitions" }, ...this.parts.nodes));
+    root.append(h("h1", { id: "detail-title", tabindex: "-1" }, `Job ${number}`), this.gone, this.detail);
+  }
+
+  // The partitions of a large job are read less often than the rest, unless the user acts.
+  async readDetail(paced) {
+    const query = JSON.stringify(this.parts.query);
+    if (paced && query === this.read.query && performance.now() < this.read.due) return;
+    const began = performance.now();
+    const value = await get(`v1/jobs/${this.number}`, this.parts.query).catch(missing);
+    const now = performance.now();
+    if (value) value.read_ms = Date.now();
+    this.read = { value, query, due: now + Math.min(LONGEST_MS, SHARE * (now - began)) };
+  }
+
+  async update({ status, paced }) {
+    await this.readDetail(paced);
+    const { value } = this.read;
+    setHidden(this.gone, Boolean(value));
+    setHidden(this.detail, !value);
+    if (!value) return;
+    // The status may be newer than the partitions: all parts of the page show the same numbers.
+    const job = status.jobs.find(({ id }) => id === value.job.id) ?? value.job;
+    if (job.state !== value.job.state) this.read.due = 0; // The next refresh reads the partitions, too.
+    this.card.update(job);
+    setText(this.summary, summary(job, status.paused));
+    this.reasons.show(value.reasons, value.other_reasons);
+    this.parts.show({ ...value, job });
+  }
+
+  close() {}
+}
+
+export const page = { title: ({ job }) => `Job ${job}`, open: (root, { job }, app) => new JobPage(root, job, app) };

@@ -1,0 +1,20 @@
+// The reasons of partitions that do not move.
+"use strict";
+
+import { Table, setHidden } from "./dom.js";
+import { count } from "./format.js";
+
+// `show` takes the reasons, the most frequent first, and the number of partitions with others.
+export function reasonTable(id, caption) {
+  const table = new Table(id, caption, [
+    { label: "partitions", number: true, text: (row) => count(row.partitions) },
+    { label: "reason", wide: true, text: (row) => row.reason },
+  ], (row) => row.reason);
+  return {
+    node: table.node,
+    show(reasons, others) {
+      table.show(others ? [...reasons, { partitions: others, reason: "other reasons" }] : reasons);
+      setHidden(table.node, !reasons.length);
+    },
+  };
+}

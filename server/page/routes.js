@@ -1,0 +1,21 @@
+// The pages by their address after `#/`. A page is a module { title(params), open(root, params, app) }.
+"use strict";
+
+import { page as history } from "./pages/history.js";
+import { page as job } from "./pages/job.js";
+import { page as jobs } from "./pages/jobs.js";
+import { page as overview } from "./pages/overview.js";
+import { page as plan } from "./pages/plan.js";
+import { page as propose } from "./pages/propose.js";
+import { page as settings } from "./pages/settings.js";
+
+// Pages with a `label` are in the navigation, with the icon of that name. `:name` stands for a part of the address.
+export const ROUTES = [
+  { path: "", label: "Overview", icon: "overview", page: overview },
+  { path: "jobs", label: "Jobs", icon: "jobs", page: jobs },
+  { path: "jobs/:job", page: job },
+  { path: "plan", label: "Plan", icon: "plan", page: plan },
+  { path: "plan/propose", page: propose },
+  { path: "settings", label: "Settings", icon: "settings", page: settings },
+  { path: "history", label: "History", icon: "history", page: history },
+];
