@@ -6,6 +6,7 @@ Spark reads.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -182,10 +183,10 @@ def _pattern(option: str, text: str | None) -> re.Pattern[str] | None:
 DEFAULT_TOLERANCE = Fraction(1, 20)
 
 WITH_VALUE = {
-    "drain": "broker ids",
-    "demote": "broker ids",
-    "add": "broker ids",
-    "rf": "a replication factor",
+    "drain": "broker ids, such as drain 3,4",
+    "demote": "broker ids, such as demote 3,4",
+    "add": "broker ids, such as add 7",
+    "rf": "a replication factor, such as rf 3",
 }
 WITHOUT_VALUE = ("balance", "racks", "leaders")
 
@@ -269,8 +270,10 @@ def _given(words: Sequence[str]) -> dict[str, str]:
                 raise ProposalError([f"{name} needs {WITH_VALUE[name]}"])
             given[name] = value
         else:
-            expected = ", ".join([*WITH_VALUE, *WITHOUT_VALUE])
-            raise ProposalError([f"unknown goal '{name}'; expected {expected}"])
+            goals = [*WITH_VALUE, *WITHOUT_VALUE]
+            similar = get_close_matches(name, goals, 1)
+            hint = f"did you mean {similar[0]}?" if similar else f"expected {', '.join(goals)}"
+            raise ProposalError([f"unknown goal '{name[:40]}'; {hint}"])
     return given
 
 

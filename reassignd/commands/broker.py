@@ -6,6 +6,7 @@ import click
 
 from common.wording import as_json
 from reassignd.commands.completion import broker_numbers
+from reassignd.commands.confirm import YES, confirm
 from reassignd.commands.help import examples
 from reassignd.commands.options import FORMAT, JSON, Integer, with_client
 from reassignd.commands.output import echo
@@ -57,10 +58,12 @@ def slow(client: "Client", output_format: str, number: int, factor: float) -> No
 @broker.command("fail-log-dir", epilog=examples("reassignd broker fail-log-dir 3 /data/1"))
 @BROKER
 @click.argument("path", metavar="PATH")
+@YES
 @FORMAT
 @with_client
-def fail_log_dir(client: "Client", output_format: str, number: int, path: str) -> None:
+def fail_log_dir(client: "Client", output_format: str, number: int, path: str, yes: bool) -> None:
     """Fail a log directory. `reassignd brokers BROKER` shows the paths."""
+    confirm(f"Lose the replicas in {path} of broker {number}?", yes=yes)
     answer = client.post(f"/v1/brokers/{number}/fail-log-dir", {"path": path})
     _print(output_format, answer, f"Log directory {path} of broker {number} has failed.")
 

@@ -7,8 +7,9 @@ import click
 
 from common.rates import in_rate
 from common.units import in_bytes
-from common.wording import as_json, counted
+from common.wording import as_json, counted, printable
 from reassignd.commands.completion import job_numbers, topic_names
+from reassignd.commands.confirm import YES, asks, confirm
 from reassignd.commands.help import examples
 from reassignd.commands.options import FORMAT, JSON, TIMEOUT, VERBOSE, WAIT, Integer, with_client
 from reassignd.commands.output import echo, left_out_lines, listed, waiting_lines
@@ -76,6 +77,7 @@ def _cancelled_lines(answer: dict[str, Any]) -> Iterator[str]:
     callback=_parse_partitions,
     help="One partition. Can be given more than once.",
 )
+@YES
 @VERBOSE
 @FORMAT
 @with_client
@@ -86,6 +88,7 @@ def cancel(
     topic: str | None,
     job: int | None,
     partitions: list[dict[str, Any]],
+    yes: bool,
     verbose: bool,
 ) -> int:
     """Cancel ongoing reassignments.
@@ -97,6 +100,7 @@ def cancel(
     given = {name: value for name, value in wanted.items() if value is not None}
     if len(given) != 1:
         raise click.UsageError("give exactly one of --all, --topic, --job and --partition")
+    confirm(f"Cancel {_what(given)}?", yes=yes)
     answer = client.post("/v1/reassignments/cancel", given)
     if output_format == JSON:
         echo(as_json(answer))
@@ -109,6 +113,18 @@ def cancel(
         for line in left_out_lines("refused", answer["refused"], "message", verbose=verbose):
             echo(line, err=True)
     return 1 if answer["refused"] else 0
+
+
+def _what(given: dict[str, Any]) -> str:
+    """Return what is cancelled, for a question."""
+    match given:
+        case {"topic": topic}:
+            return f"what moves of topic {printable(topic)}"
+        case {"job": job}:
+            return f"what job {job} still moves"
+        case {"partitions": partitions}:
+            return f"the reassignments of {counted(len(partitions), 'partition')}"
+    return "all ongoing reassignments, of all jobs"
 
 
 def _preview_lines(number: int, preview: dict[str, Any]) -> Iterator[str]:
@@ -133,9 +149,21 @@ def _preview_lines(number: int, preview: dict[str, Any]) -> Iterator[str]:
         yield f"skipped: {preview['skipped'] - len(preview['examples']):,} more"
 
 
+def _print_rollback(number: int, answer: dict[str, Any], output_format: str, *, verbose: bool) -> None:
+    if output_format == JSON:
+        echo(as_json(answer))
+        return
+    job = answer["job"]
+    nothing = f"Job {number} has nothing to roll back."
+    echo(nothing if job is None else f"Job {job} rolls back job {number}.")
+    for line in left_out_lines("skipped", answer["skipped"], "reason", verbose=verbose):
+        echo(line, err=True)
+
+
 @click.command(epilog=examples("reassignd rollback 3 --dry-run", "reassignd rollback 3 --wait"))
 @click.argument("number", metavar="JOB", type=Integer(1), shell_complete=job_numbers)
 @click.option("--dry-run", is_flag=True, help="Print what the rollback would do; change nothing.")
+@YES
 @WAIT
 @TIMEOUT
 @VERBOSE
@@ -146,6 +174,7 @@ def rollback(
     output_format: str,
     number: int,
     dry_run: bool,
+    yes: bool,
     wait: bool,
     timeout: float | None,
     verbose: bool,
@@ -159,18 +188,11 @@ def rollback(
         preview = client.get(f"/v1/jobs/{number}/rollback")
         echo(as_json(preview) if output_format == JSON else "\n".join(_preview_lines(number, preview)))
         return 0
+    if asks(yes=yes):
+        echo("\n".join(_preview_lines(number, client.get(f"/v1/jobs/{number}/rollback"))), err=True)
+    confirm(f"Roll back job {number}?", yes=yes)
     answer = client.post(f"/v1/jobs/{number}/rollback")
-    if output_format == JSON:
-        echo(as_json(answer))
-    else:
-        job = answer["job"]
-        echo(
-            f"Job {number} has nothing to roll back."
-            if job is None
-            else f"Job {job} rolls back job {number}."
-        )
-        for line in left_out_lines("skipped", answer["skipped"], "reason", verbose=verbose):
-            echo(line, err=True)
+    _print_rollback(number, answer, output_format, verbose=verbose)
     code = 1 if answer["skipped"] else 0
     if not wait or answer["job"] is None:
         return code

@@ -11,7 +11,7 @@ from common.rates import in_rate
 from common.wording import counted, printable
 from reassignd.client import Client
 from reassignd.commands.output import DONE, copied, duration, echo
-from reassignd.commands.table import Row
+from reassignd.commands.table import BAR_WIDTH, Row
 from reassignd.config.errors import UnreachableError
 
 POLL_SECONDS = 0.5
@@ -189,21 +189,26 @@ def _display() -> Iterator[Display]:
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.table import Column
 
     console = Console(stderr=True)
+    # Only the text gives way on a narrow terminal; the bar and the counts stay.
+    rest = Column(ratio=1, no_wrap=True, overflow="ellipsis")
     layout = (
-        TextColumn("job {task.description}"),
-        BarColumn(30),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[text]}", markup=False),
+        TextColumn("job {task.description}", table_column=Column(no_wrap=True)),
+        BarColumn(BAR_WIDTH),
+        MofNCompleteColumn(table_column=Column(no_wrap=True)),
+        TextColumn("{task.fields[text]}", markup=False, table_column=rest),
     )
-    with Progress(*layout, console=console) as progress:
+    with Progress(*layout, console=console, expand=True) as progress:
         task = progress.add_task("", total=None, text="")
 
         class Bar:
             def show(self, job: Row, text: str) -> None:
+                # Partitions that ended in another way are not left to do.
+                ended = sum(job["endings"].values())
                 progress.update(
-                    task, description=str(job["id"]), completed=job["done"], total=job["total"], text=text
+                    task, description=str(job["id"]), completed=ended, total=job["total"], text=text
                 )
 
             def note(self, text: str) -> None:

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from common.rates import in_rate, read_rate
+from common.rates import in_rate
 from common.wording import as_json, counted
 from controller.model.configs import OWN_PREFIX, PACE
 from reassignd.commands.completion import limit_names
 from reassignd.commands.help import examples
-from reassignd.commands.options import JSON, with_client
+from reassignd.commands.options import JSON, read_throttle, with_client
 from reassignd.commands.output import echo
 from reassignd.commands.table import columns, with_table
 
@@ -26,9 +26,6 @@ CONFIGS = (
     " --alter --add-config"
 )
 """The command that sets configs which are not limits."""
-
-TINY_THROTTLE = 10_000
-"""Bytes per second below which a throttle is probably meant to have a unit."""
 
 
 def _changes(_: click.Context, __: click.Parameter, given: Sequence[str]) -> dict[str, Value]:
@@ -53,13 +50,14 @@ def _value(text: str, name: str, value: str) -> Value:
 
 
 def _number(text: str, name: str, value: str) -> int:
-    if value.removeprefix("-").isdecimal() and value.isascii():
+    throttle = "throttle" in name.lower()
+    if value.removeprefix("-").isdecimal() and value.isascii() and (int(value) < 1 or not throttle):
         return int(value)
-    if "throttle" not in name.lower():
+    if not throttle:
         other = f"; other configs are set with {CONFIGS} {text}" if name.startswith(OWN_PREFIX) else ""
         raise click.BadParameter(f"'{text}', expected NAME=NUMBER or NAME=none{other}")
     try:
-        return read_rate(value)
+        return read_throttle(value)
     except ValueError as error:
         raise click.BadParameter(f"'{text}', {error}") from error
 
@@ -95,9 +93,6 @@ def limits(client: "Client", output_format: str, changes: dict[str, Value], dry_
         return
     for line in columns(("name", "limit", "used", "from", "what", "config"), map(_cells, answer["limits"])):
         echo(line)
-    for name, value in changes.items():
-        if "throttle" in name.lower() and isinstance(value, int) and value < TINY_THROTTLE:
-            echo(f"{name}={value} is {counted(value, 'byte')} per second; with a unit: {name}={value}MB")
     if answer["pace"] is not None:
         echo(f"pace=auto: produces take at most {answer['pace']}")
     if answer["brokers"]:

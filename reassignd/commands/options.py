@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from common.rates import read_rate
+from common.wording import counted
 from reassignd.commands.completion import context_names
 from reassignd.commands.target import DEFAULT_URL, target_of
 from reassignd.config.errors import CommandError
@@ -18,6 +19,8 @@ R = TypeVar("R")
 
 FILE = click.Path(path_type=Path)
 STDIN = Path("-")
+TINY = 10_000
+"""Bytes per second below which a rate is probably meant to have a unit."""
 JSON = "json"
 
 PLAN_FILE = click.option(
@@ -161,12 +164,23 @@ def read_plan_file(path: Path) -> bytes:
         raise CommandError(f"cannot read {path}: {error.strerror}") from error
 
 
+def read_throttle(text: str) -> int:
+    """Read a rate. A small number without a unit is refused: it is in force at once, and all but stops moves.
+
+    Raises ValueError.
+    """
+    found = read_rate(text)
+    if 0 < found < TINY and text.strip().isdecimal():
+        raise ValueError(f"which is {counted(found, 'byte')} per second: write {found}MB, or {found}B")
+    return found
+
+
 def rate(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
     """Read the value of an option: a rate from one byte per second on."""
     if text is None:
         return None
     try:
-        found = read_rate(text)
+        found = read_throttle(text)
     except ValueError as error:
         raise click.BadParameter(f"'{text}', {error}") from error
     if not 1 <= found < 2**63:

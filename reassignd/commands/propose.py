@@ -267,7 +267,9 @@ def _propose(
     preview = _preview(client, source, cluster, proposal, execution) if execution.dry_run else None
     files.write(proposal)
     _show(proposal, files, output_format, preview)
-    return execute(client, goal_options, proposal, execution, output_format) if execution.execute else 0
+    if not execution.execute:
+        return 0
+    return execute(client, goal_options, proposal, execution, output_format, files.rollback_file)
 
 
 def _proposed(

@@ -2,10 +2,12 @@
 
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from common.wording import counted
 from planner.model.snapshot import Snapshot
 from planner.proposals.problem.goal import Goal
 from planner.proposals.proposal_text import left_out_lines, plan_json
@@ -92,19 +94,32 @@ def check_same_cluster(snapshot: Snapshot, now: Snapshot) -> None:
 
 
 def not_as_in(now: Snapshot, proposal: Proposal) -> list[str]:
-    """Return a line for each partition that the proposal changes and that is not any more where it was."""
-    reasons = []
+    """Return a line for each cause for which partitions of the proposal are not as they were."""
+    changed, moving = [], []
     for row in proposal.changes:
         name, present = f"{row.topic}-{row.partition}", now.partitions.get((row.topic, row.partition))
         if present is None or present.replicas != row.replicas:
-            reasons.append(f"{name} has changed since the snapshot; take a new snapshot, or use --replan")
+            changed.append(name)
         elif present.target is not None:
-            reasons.append(f"{name} is being reassigned or queued since the snapshot; wait for the end")
-    return reasons
+            moving.append(name)
+    causes = (
+        ("changed since the snapshot", changed, "take a new snapshot, or use --replan"),
+        ("being reassigned or queued since the snapshot", moving, "wait for the end"),
+    )
+    return [
+        f"{cause}: {counted(len(names), 'partition')}, the first is {names[0]}; {remedy}"
+        for cause, names, remedy in causes
+        if names
+    ]
 
 
 def execute(
-    client: "Client", goal_options: GoalOptions, proposal: Proposal, execution: Execution, output_format: str
+    client: "Client",
+    goal_options: GoalOptions,
+    proposal: Proposal,
+    execution: Execution,
+    output_format: str,
+    rollback_file: Path | None = None,
 ) -> int:
     """Submit the plan, and wait for its end if asked for; return the exit code.
 
@@ -112,7 +127,7 @@ def execute(
     """
     goal, code = goal_options.goal, 0
     if proposal.changes:
-        code = submit_plan(client, goal, proposal, execution, output_format)
+        code = submit_plan(client, goal, proposal, execution, Shown(output_format, rollback_file))
     else:
         reserve(client, goal)
     if not (execution.wait and goal.drain):
@@ -121,9 +136,7 @@ def execute(
     return max(code, report(held, output_format, registered=stays_registered(client)))
 
 
-def submit_plan(
-    client: "Client", goal: Goal, proposal: Proposal, execution: Execution, output_format: str
-) -> int:
+def submit_plan(client: "Client", goal: Goal, proposal: Proposal, execution: Execution, shown: Shown) -> int:
     """Submit the plan as a job, and wait for its end if asked for; return the exit code.
 
     Brokers are reserved before, so that no new partition gets in between, and released if there is no job.
@@ -145,7 +158,7 @@ def submit_plan(
         raise
     if answer["job"] is None:
         _release(client, undo)
-    return finish(client, answer, WaitOptions(execution.wait, execution.timeout), Shown(output_format))
+    return finish(client, answer, WaitOptions(execution.wait, execution.timeout), shown)
 
 
 class Reservation(NamedTuple):
@@ -217,7 +230,7 @@ def watch(
         if proposal.changes:
             show(proposal)
             waiting = execution._replace(wait=True, timeout=left)
-            submit_plan(client, goal, proposal, waiting, output_format)
+            submit_plan(client, goal, proposal, waiting, Shown(output_format))
         else:
             reserve(client, goal)
             if all(cluster.partitions[key].target is None for key in partitions):

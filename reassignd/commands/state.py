@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from reassignd.commands.confirm import YES, confirm
 from reassignd.commands.help import examples
 from reassignd.commands.options import FILE, STDIN
 from reassignd.commands.output import echo
@@ -88,7 +89,8 @@ def with_settings(command: Callable[..., R]) -> Callable[..., R]:
 @click.option(
     "--from-data-dir", metavar="DIR", type=DIRECTORY, help="Print the records of a data directory instead."
 )
-def export(settings: Settings | None, data_dir: Path | None, from_data_dir: Path | None) -> None:
+@YES
+def export(settings: Settings | None, data_dir: Path | None, from_data_dir: Path | None, yes: bool) -> None:
     """Print the rows of the topic as JSON lines, which is a backup; or move them to a data directory."""
     from reassignd.transfer import moves
 
@@ -98,6 +100,7 @@ def export(settings: Settings | None, data_dir: Path | None, from_data_dir: Path
         for line in moves.export_directory(from_data_dir):
             sys.stdout.buffer.write(line)
     elif data_dir is not None:
+        confirm(f"Move the records to {data_dir}, so that no instance uses the topic any more?", yes=yes)
         echo(_run(settings, lambda topic: moves.export_to_directory(topic, data_dir)))
     else:
         for line in _run(settings, moves.export_topic):
@@ -117,10 +120,12 @@ def export(settings: Settings | None, data_dir: Path | None, from_data_dir: Path
     required=True,
     help="The data directory of a stopped gateway. It cannot be used afterwards.",
 )
-def import_(settings: Settings | None, data_dir: Path) -> None:
+@YES
+def import_(settings: Settings | None, data_dir: Path, yes: bool) -> None:
     """Move the records of a data directory into the topic, which is created if it does not exist."""
     from reassignd.transfer import moves
 
+    confirm(f"Move the records into the topic, so that {data_dir} cannot be used any more?", yes=yes)
     echo(_run(settings, lambda topic: moves.import_directory(topic, data_dir), create=True))
 
 

@@ -12,6 +12,7 @@ import click
 from common.rates import in_rate
 from common.units import in_bytes, in_time
 from common.wording import as_json, counted, printable
+from reassignd.commands.confirm import YES, confirm
 from reassignd.commands.help import examples
 from reassignd.commands.options import JSON, with_client
 from reassignd.commands.output import broker_lines, duration, echo, endings, job_lines, reason_lines, when
@@ -306,14 +307,16 @@ HAND_OVER = "hand-over"
 
 @click.command(epilog=examples("reassignd instances", "reassignd instances hand-over"))
 @click.argument("action", metavar="[hand-over]", type=click.Choice([HAND_OVER]), required=False)
+@YES
 @with_table
 @with_client
-def instances(client: "Client", output_format: str, action: str | None) -> None:
+def instances(client: "Client", output_format: str, action: str | None, yes: bool) -> None:
     """Show the instances of reassignd that share a state topic: who is active, since when, and who follows.
 
     With hand-over, the active instance ends its term, and a standby takes over within a second or two.
     """
     if action == HAND_OVER:
+        confirm("Let a standby take over?", yes=yes)
         answer = client.ask("POST", "/v1/instances/hand-over", {})
         text = f"handed over: a standby becomes active (of {answer['standbys']})"
         echo(as_json(answer) if output_format == JSON else text)

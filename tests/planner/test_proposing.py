@@ -1,3 +1,4 @@
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -140,7 +141,8 @@ def test_a_factor_is_read() -> None:
     ("words", "reason"),
     [
         (["fly"], "unknown goal 'fly'; expected drain, demote, add, rf, balance, racks, leaders"),
-        (["drain"], "drain needs broker ids"),
+        (["drain"], "drain needs broker ids, such as drain 3,4"),
+        (["drian", "3"], "unknown goal 'drian'; did you mean drain?"),
         (["drain", "1,x"], "drain '1,x': expected different broker ids, separated by commas"),
         (["balance", "balance"], "balance is given twice"),
         (["drain", "1", "add", "1"], "broker 1 cannot be both drained and added"),
@@ -152,7 +154,7 @@ def test_a_factor_is_read() -> None:
     ],
 )
 def test_bad_goals_are_named(words: list[str], reason: str) -> None:
-    with pytest.raises(ProposalError, match=f"^{reason}$"):
+    with pytest.raises(ProposalError, match=f"^{re.escape(reason)}$"):
         read_goal(words)
 
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from common.wording import missing
+from common.wording import counted, missing
 from controller.model.replicas import Replicas
 from planner.model.snapshot import TOPIC_PARTITION, Broker, Snapshot
 from planner.proposals.problem.nodes import ONE, Node, own_rack
@@ -243,15 +243,21 @@ def _check_rows(problem: Problem) -> None:
     keepers = np.isin(table.brokers, sorted(usable - receivers))
     stays = (table.replicas >= 0) & ~table.leaves
     keep = (keepers[table.replicas] & stays).sum(axis=1)
-    reasons = []
+    found: dict[str, list[str]] = {}
     for number in np.flatnonzero(table.free & (keep + len(receivers) < table.factor)).tolist():
         row = problem.row(number)
         kept = table.brokers[table.replicas[number][stays[number]]].tolist()
         allowed = receivers | (usable & set(kept))
         names = ", ".join(map(str, sorted(allowed))) or "none"
-        reasons.append(
-            f"{row.topic}-{row.partition} needs {row.factor} replicas, but the brokers that can hold it are:"
-            f" {names}"
-        )
-    if reasons:
-        raise ProposalError(reasons)
+        cause = f"{row.factor} replicas, but the brokers that can hold %s are: {names}"
+        found.setdefault(cause, []).append(f"{row.topic}-{row.partition}")
+    if found:
+        raise ProposalError([_of_all(cause, partitions) for cause, partitions in found.items()])
+
+
+def _of_all(cause: str, partitions: Sequence[str]) -> str:
+    """Return one reason for all partitions with the same cause."""
+    if len(partitions) == 1:
+        return f"{partitions[0]} needs {cause % 'it'}"
+    more = counted(len(partitions) - 1, "more partition")
+    return f"{partitions[0]} and {more} need {cause % 'them'}"

@@ -55,7 +55,7 @@ def test_a_snapshot_from_a_pipe_becomes_a_file_for_spark(tmp_path: Path) -> None
 
 @pytest.mark.whole
 def test_moves_that_brokers_list_are_refused(slow: Shell) -> None:
-    slow.ok("limits", "throttle=1000")
+    slow.ok("limits", "throttle=1kB")
     slow.execute([0, 1])
     partitions = read_kafka(slow.server.bootstrap).partitions
     assert partitions["foo", 0].replicas == (1, 2, 3)

@@ -2,6 +2,7 @@
 
 from typing import Any, cast
 
+import click
 import pytest
 
 from reassignd.client import Client
@@ -66,6 +67,19 @@ def test_shows_how_partitions_ended_otherwise(capsys: pytest.CaptureFixture[str]
     cancelled = detail(1, endings={"done": 1, "rolled back": 1})
     ScriptedClient(cancelled, detail(4, ended=True)).follow()
     assert capsys.readouterr().err.startswith("job 7: 1 of 4 done, 1 rolled back, 1 moving")
+
+
+def test_the_bar_on_a_terminal_counts_every_ending_and_cuts_only_the_text(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    endings = {"done": 500, "topic deleted": 846}
+    ended = detail(500, 1_346, ended=True, endings=endings, reasons=[{"reason": "x" * 200}])
+    assert ScriptedClient(ended).follow() == 1
+    shown = click.unstyle(capsys.readouterr().err)
+    assert "1346/1346" in shown
+    assert "…" in shown
 
 
 def test_shows_the_first_reason(capsys: pytest.CaptureFixture[str]) -> None:

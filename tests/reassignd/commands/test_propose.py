@@ -116,8 +116,15 @@ def test_a_snapshot_with_a_hole_is_refused(run: Propose) -> None:
     )
 
 
-def test_many_reasons_are_counted(run: Propose) -> None:
+def test_partitions_with_the_same_cause_are_one_line(run: Propose) -> None:
     lines = run(cluster("--", *[(1, 2)] * 30), "drain", "1")[2].splitlines()
+    cause = "need 2 replicas, but the brokers that can hold them are: 2"
+    assert lines == [f"reassignd: foo-0 and 29 more partitions {cause}"]
+
+
+def test_many_reasons_are_counted(run: Propose) -> None:
+    unknown = ",".join(map(str, range(10, 40)))
+    lines = run(cluster("--", (1, 2)), "drain", unknown)[2].splitlines()
     assert (len(lines), lines[-1]) == (21, "reassignd: and 10 more reasons")
 
 

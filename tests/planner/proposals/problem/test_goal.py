@@ -44,6 +44,11 @@ def test_too_few_brokers_are_refused_by_partition() -> None:
     assert refused(cluster("--", (1, 2)), Goal(drain=frozenset({1}))) == reason
 
 
+def test_partitions_with_the_same_cause_have_one_reason() -> None:
+    reason = "foo-0 and 2 more partitions need 2 replicas, but the brokers that can hold them are: 2"
+    assert refused(cluster("--", (1, 2), (2, 1), (1, 2)), Goal(drain=frozenset({1}))) == reason
+
+
 def test_only_an_order_changes_if_leaders_alone_are_evened_out() -> None:
     assert Goal(even_leaders=True).changes_order_only
     assert not Goal(even_leaders=True, even_counts=True).changes_order_only
