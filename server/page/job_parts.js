@@ -1,11 +1,12 @@
 // The partitions of a job: filters, order, and pages.
 "use strict";
 
+import { showMove } from "./chips.js";
 import { Pager, Table, buttons, h, progress, setHidden } from "./dom.js";
-import { bytes, count, counted, list, rate, time } from "./format.js";
+import { bytes, count, counted, rate, time } from "./format.js";
 import { Rates } from "./rates.js";
 
-const ROWS = 100;
+const ROWS = matchMedia("(max-width: 48rem)").matches ? 6 : 50; // a phone shows a job in a few screens
 const OLD_MS = 5000; // from this age on, the time at which the partitions were read is shown
 
 const nameOf = (part) => `${part.topic}-${part.partition}`;
@@ -24,9 +25,7 @@ function partTable(app, rates) {
   return new Table("parts", "Partitions of the job", [
     { label: "partition", text: nameOf },
     { label: "state", text: (part) => part.state },
-    { label: "replicas", text: (part) => list(part.replicas) },
-    { label: "step", text: (part) => list(part.step) },
-    { label: "target", text: (part) => list(part.target) },
+    { label: "before → after", wide: true, patch: showMove },
     { label: "copied", ...copied },
     { label: "rate", number: true, text: (part) => rate(rates.of(nameOf(part))) },
     { label: "from broker", number: true, text: (part) => (part.state === "moving" ? part.leader ?? "none" : "") },
@@ -62,6 +61,12 @@ export class Parts {
       app.refresh();
     });
     this.nodes = [this.form, this.table.node, this.pager.node];
+  }
+
+  // Shows the partitions of a topic.
+  choose(topic) {
+    this.form.elements.topic.value = topic;
+    this.form.dispatchEvent(new Event("input"));
   }
 
   get query() {

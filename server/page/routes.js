@@ -4,6 +4,7 @@
 import { page as history } from "./pages/history.js";
 import { page as job } from "./pages/job.js";
 import { page as jobs } from "./pages/jobs.js";
+import { page as map } from "./pages/map.js";
 import { page as overview } from "./pages/overview.js";
 import { page as plan } from "./pages/plan.js";
 import { page as propose } from "./pages/propose.js";
@@ -12,6 +13,7 @@ import { page as settings } from "./pages/settings.js";
 // Pages with a `label` are in the navigation, with the icon of that name. `:name` stands for a part of the address.
 export const ROUTES = [
   { path: "", label: "Overview", icon: "overview", page: overview },
+  { path: "map", label: "Map", icon: "map", page: map },
   { path: "jobs", label: "Jobs", icon: "jobs", page: jobs },
   { path: "jobs/:job", page: job },
   { path: "plan", label: "Plan", icon: "plan", page: plan },

@@ -2,14 +2,19 @@
 "use strict";
 
 import { RequestError, get } from "../api.js";
-import { h, setHidden, setText } from "../dom.js";
+import { h, section, setHidden, setText } from "../dom.js";
 import { duration } from "../format.js";
-import { Parts } from "../job_parts.js";
 import { JobCard } from "../job_card.js";
+import { JobFiles } from "../job_files.js";
+import { JobLife } from "../job_life.js";
+import { Parts } from "../job_parts.js";
 import { by, howFar, kindOf, stateOf } from "../jobs.js";
+import { Reader } from "../reader.js";
 import { reasonTable } from "../reasons.js";
+import { Strip } from "../strip.js";
 
 const LONGEST_MS = 10_000; // the partitions are read again after this time, however long a read takes
+const STRIP_MS = 3000; // time between two reads of the states of all partitions
 const SHARE = 100; // The pause after a read is this multiple of its duration: a filter visits all partitions.
 
 function summary(job, allPaused) {
@@ -33,9 +38,14 @@ class JobPage {
     this.reasons = reasonTable("job-reasons", "Why partitions of this job do not move");
     this.summary = h("p", { id: "summary" });
     this.gone = h("p", { id: "gone", hidden: true }, `There is no job ${number}. It may have been deleted.`);
+    [this.life, this.files] = [new JobLife(number), new JobFiles(number, app)];
+    const strip = h("div", { id: "strip" });
     this.detail = h("div", { id: "detail", hidden: true },
       this.card.node, h("section", { class: "card", "aria-label": "Summary" }, this.summary, this.reasons.node),
-      h("section", { class: "card", "aria-label": "Partitions" }, ...this.parts.nodes));
+      this.life.node, section("partitions", "Partitions", strip, ...this.parts.nodes), this.files.node);
+    const label = `Partitions of job ${number} in the order of their names; Enter shows those of a topic`;
+    this.strip = new Strip(strip, { label, choose: ({ topic }) => this.parts.choose(topic) });
+    this.stripReader = new Reader(async () => this.strip.show(await get(`v1/jobs/${number}/strip`)), STRIP_MS);
     root.append(h("h1", { id: "detail-title", tabindex: "-1" }, `Job ${number}`), this.gone, this.detail);
   }
 
@@ -60,12 +70,17 @@ class JobPage {
     const job = status.jobs.find(({ id }) => id === value.job.id) ?? value.job;
     if (job.state !== value.job.state) this.read.due = 0; // The next refresh reads the partitions, too.
     this.card.update(job);
+    this.files.update(job);
     setText(this.summary, summary(job, status.paused));
     this.reasons.show(value.reasons, value.other_reasons);
     this.parts.show({ ...value, job });
+    await Promise.all([this.life.update(!paced), this.stripReader.read(!paced)]);
   }
 
-  close() {}
+  close() {
+    this.life.close();
+    this.strip.close();
+  }
 }
 
 export const page = { title: ({ job }) => `Job ${job}`, open: (root, { job }, app) => new JobPage(root, job, app) };

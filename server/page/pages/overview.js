@@ -3,6 +3,7 @@
 
 import { RequestError, get } from "../api.js";
 import { Table, h, keyed, progress, section, setHidden, setText } from "../dom.js";
+import { FlowView } from "../flow.js";
 import { bytes, count, counted, duration, rate, time } from "../format.js";
 import { problemLines } from "../health.js";
 import { JobCard } from "../job_card.js";
@@ -102,7 +103,8 @@ class Overview {
     this.pauseAll = h("button", { id: "pause-all", type: "button", onclick: () => app.run.pauseAll() });
     this.reasonsSection = section("reasons", "Why partitions do not move", this.reasons.node);
     this.incomingSection = section("incoming", "Data copied to brokers", this.incoming.node);
-    this.flow = h("section", { id: "flow" });
+    this.flow = section("flow", "Where data flows");
+    this.flows = new FlowView(this.flow, { heading: "h3", brief: true });
     this.ended = section("ended", "Jobs that have ended", this.jobs.node, h("p", {}, h("a", { href: "#/jobs" }, "All jobs")));
     root.append(h("div", { class: "page-head" }, h("h1", {}, "Overview"), this.pauseAll), this.problems, this.paused, this.running, this.none, this.reasonsSection, this.flow,
       h("section", { class: "card", "aria-label": "Numbers" }, this.numbers), this.throughput.node, this.incomingSection, this.ended);
@@ -126,7 +128,7 @@ class Overview {
   }
 
   async update({ status }) {
-    const [pauses, { jobs, total }] = await Promise.all([this.readPauses(status.paused), get("v1/jobs", { limit: JOBS }), this.throughput.update()]);
+    const [pauses, { jobs, total }] = await Promise.all([this.readPauses(status.paused), get("v1/jobs", { limit: JOBS }), this.throughput.update(), this.flows.update()]);
     const lines = problemLines(status);
     keyed(this.problems, lines, () => h("li")).forEach((node, place) => setText(node, lines[place]));
     setHidden(this.problems, !lines.length);
@@ -146,7 +148,9 @@ class Overview {
     setHidden(this.incomingSection, !status.incoming.length);
   }
 
-  close() {}
+  close() {
+    this.flows.close();
+  }
 }
 
 export const page = { title: () => "Overview", open: (root, _params, app) => new Overview(root, app) };

@@ -71,7 +71,8 @@ def test_axe_finds_what_is_wrong(busy: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["", "#/jobs", "#/jobs/3", "#/history", "#/plan/propose", "#/plan", "#/settings", "#/nowhere"]
+    "path",
+    ["", "#/map", "#/jobs", "#/jobs/3", "#/history", "#/plan/propose", "#/plan", "#/settings", "#/nowhere"],
 )
 def test_axe_finds_nothing_serious_on_a_page(busy: Site, path: str) -> None:
     page = busy.page(path)

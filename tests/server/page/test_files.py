@@ -137,7 +137,7 @@ async def test_every_state_of_a_partition_can_be_selected() -> None:
 
 
 async def test_every_action_of_the_audit_log_can_be_selected_and_is_described() -> None:
-    script = (await modules("app.js"))["pages/history.js"]
+    script = (await modules("app.js"))["audit_words.js"]
     [actions] = re.findall(r"const ACTIONS = \[(.*)\];", script)
     assert set(re.findall(r'"(\w+)"', actions)) == set(AuditAction)
     [table] = re.findall(r"const WHAT = \{\n(.*?)\n\};", script, re.DOTALL)

@@ -1,6 +1,8 @@
 """The page with the audit log, in a browser. Skipped where there is no Chromium."""
 
 import json
+import re
+from contextlib import closing
 
 import pytest
 from kafka.admin import (
@@ -13,9 +15,18 @@ from kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
+from protocol.messages.incremental_alter_configs_request import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from tests.server.page.site import MARKUP, WITH_MARKUP, Open, Site
 from tools.chromium import MISSING, Page, chromium
 from tools.kafka_cluster import admin_client
+from tools.raw_connection import RawConnection
+
+BROKER = 4
+"""A broker, as a resource of configs."""
 
 pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
 
@@ -99,18 +110,37 @@ def test_entries_are_filtered_and_exported(site: Site) -> None:
 
 
 def test_entries_are_paged(site: Site) -> None:
-    for _ in range(30):
+    for _ in range(55):
         site.post("pause")
         site.post("resume")
     page = site.page("#/history")
-    shown(page, 50)
-    assert page.run("document.getElementById('newer').disabled")
-    page.tab_to("Older")
+    shown(page, 100)
+    page.tab_to("Show older")
     page.press("Enter")
-    assert shown(page, 11)[-1].startswith("limits|")
-    assert page.run("document.getElementById('older').disabled")
-    page.run("document.getElementById('newer').click()")
-    shown(page, 50)
+    assert shown(page, 111)[-1].startswith("limits|")
+    assert page.text("#entries-pages") == "111 actions"
+
+
+def test_the_throttles_of_a_tool_are_one_line(site: Site) -> None:
+    names = [f"{role}.replication.throttled.rate" for role in ("leader", "follower")]
+    with closing(RawConnection(site.server.bootstrap)) as connection:
+        for broker in range(1, 7):
+            rates = [AlterableConfig(name, 0, "50000000") for name in names]
+            change = AlterConfigsResource(BROKER, str(broker), rates)
+            connection.ask(IncrementalAlterConfigsRequest([change], validate_only=False), 1)
+    page = site.page("#/history")
+    line, _ = shown(page, 2)
+    assert line == (
+        "limits||leader.replication.throttled.rate default → 50\xa0MB/s at brokers 1 to 6,"
+        " follower.replication.throttled.rate default → 50\xa0MB/s at brokers 1 to 6"
+    )
+    assert "(6 requests)" in page.text("#entries tbody tr td:last-child")
+
+
+def test_each_line_has_its_date(site: Site) -> None:
+    page = site.page("#/history")
+    shown(page, 1)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", page.text("#entries tbody th"))
 
 
 def test_names_with_markup_are_shown_as_text(site: Site) -> None:

@@ -1,0 +1,101 @@
+"""The map of a large cluster in a browser: `python -m bench.map_speed [--brokers 500] [--seconds 30]`.
+
+Chromium opens the map. What the server says about brokers and flows is replaced by numbers of a cluster of
+this size, all of which change with each answer. Measured is the processor time of the main thread for an
+update, drawing included.
+"""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from time import sleep
+
+from bench.page_speed import task_seconds
+from bench.queued_partitions import show
+from tools.chromium import MISSING, Browser, chromium
+from tools.ports import free_port, free_ports
+from tools.processes import ServerProcess
+
+UPDATE_MS = 100.0
+RACKS = 5
+
+ANSWERS = """
+const [BROKERS, RACKS] = [%d, %d];
+const ask = window.fetch;
+window.updates = 0;
+const some = (most) => Math.floor(most * Math.random());
+const broker = (id) => ({
+  id, host: `host-${id}`, port: 9092, rack: `rack-${id %% RACKS}`, live: id %% 97 > 0,
+  state: id %% 97 ? "live" : "offline", replicas: 1000 + some(9), leaders: 300 + some(9), preferred: 300,
+  bytes: 4e11 + some(1e9), unsized: 0, lagging: 0, moving_in: some(3), moving_out: some(3), coming: some(9),
+  going: some(9), rate_in: some(5e7), rate_out: some(5e7), disk_total: 1e12, disk_used: 3e11 + some(6e11),
+  cordoned: id %% 41 === 0, excluded: false, hidden: false, empty: false, log_dirs: [],
+});
+const ids = Array.from({ length: BROKERS }, (_, id) => id);
+const racks = Array.from({ length: RACKS }, (_, rack) => `rack-${rack}`);
+const flows = () => racks
+  .flatMap((source) => racks.map((target) => ({ source, target, bytes: some(1e12) })))
+  .sort((a, b) => b.bytes - a.bytes);
+const instead = {
+  "v1/brokers": () => ({ total: BROKERS, brokers: ids.map(broker), next: null, basis: {} }),
+  "v1/flows": () => ({ by: "rack", bytes: 1e13, flows: flows(), other_flows: 0, other_bytes: 0 }),
+};
+const headers = { "content-type": "application/json" };
+window.fetch = async (path, ...given) => {
+  const make = instead[String(path).split("?")[0]];
+  if (!make) return ask(path, ...given);
+  if (String(path).startsWith("v1/flows")) window.updates += 1;
+  return new Response(JSON.stringify(make()), { headers });
+};
+"""
+"""Answers for the page instead of the server's."""
+
+
+def measure(brokers: int, seconds: float, folder: Path, program: str) -> Iterator[bool]:
+    """Print one row per number. Yield whether the target is reached."""
+    http = f"127.0.0.1:{free_port()}"
+    listeners = ["--listener", f"127.0.0.1:{free_ports(6)}", "--http", http]
+    data = ["--data-dir", str(folder / "data")]
+    arguments = ["--backend", "embedded", "--brokers", "6", *listeners, *data]
+    server = ServerProcess(arguments, {"log.level": "ERROR"})
+    server.start()
+    browser = Browser(program)
+    try:
+        page = browser.open("about:blank")
+        page.resize(1440)
+        page.call("Performance.enable", timeDomain="threadTicks")
+        page.before(ANSWERS % (brokers, RACKS))
+        page.go(f"http://{http}/#/map")
+        page.wait("document.querySelectorAll('.map [data-broker]').length")
+        show("ms of processor time until the map is drawn", brokers, 1000 * task_seconds(page))
+        before, updates = task_seconds(page), page.run("updates")
+        sleep(seconds)
+        updated = page.run("updates") - updates
+        each = 1000 * (task_seconds(page) - before) / max(1, updated)
+        yield show(f"ms of the main thread for an update, mean of {updated}", brokers, each, UPDATE_MS)
+        show("elements in the page", brokers, page.run("document.getElementsByTagName('*').length"))
+    finally:
+        browser.close()
+        server.kill()
+
+
+def main() -> int:
+    """Print the table. Return 1 if the target is missed."""
+    parser = argparse.ArgumentParser(prog="python -m bench.map_speed", description=__doc__)
+    parser.add_argument("--brokers", type=int, default=500)
+    parser.add_argument("--seconds", type=float, default=30, help="time in which updates are measured")
+    options = parser.parse_args()
+    program = chromium()
+    if program is None:
+        print(MISSING, file=sys.stderr)
+        return 1
+    print("| what | brokers | measured | wanted |\n|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        passed = list(measure(options.brokers, options.seconds, Path(folder), program))
+    return int(not all(passed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

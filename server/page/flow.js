@@ -1,0 +1,139 @@
+// Where data flows: the map of the cluster, and the same as tables.
+"use strict";
+
+import { get } from "./api.js";
+import { Table, h, link, setAttribute, setHidden, setText } from "./dom.js";
+import { bytes, count, counted, rate } from "./format.js";
+import { ClusterMap, diskOf, marksOf } from "./map.js";
+import { Reader } from "./reader.js";
+
+const EVERY_MS = 3000;
+const MOST = 1000; // brokers that are read
+const LISTED = 100; // flows in the table
+const NARROW = matchMedia("(max-width: 700px)"); // windows in which the tables are shown first
+
+const end = (value, by) => (by === "rack" ? (value === null ? "no rack" : `rack ${value}`) : `broker ${value}`);
+
+// `query()` selects the flows, such as those of a job.
+export class FlowView {
+  constructor(root, { query = () => ({}), heading = "h2", brief = false } = {}) {
+    this.query = query;
+    this.brief = brief; // whether the table of brokers is left out
+    this.chosen = null;
+    this.data = null;
+    this.summary = h("p", { class: "summary" });
+    this.facts = h("div", { class: "facts" });
+    this.mapHost = h("div");
+    this.tables = h("div", { class: "tables" });
+    this.views = h("div", { class: "segments", role: "group", "aria-label": "View" }, this.#view("Map", () => this.#show(false)), this.#view("Table", () => this.#show(true)));
+    this.tools = h("div", { class: "row" }, this.summary, this.views);
+    root.append(this.tools, this.mapHost, this.#legend(), this.facts, this.tables);
+    this.map = new ClusterMap(this.mapHost, { choose: (id) => this.choose(id) });
+    this.#makeTables(heading);
+    this.#show(NARROW.matches);
+    this.reader = new Reader(() => this.#load(), EVERY_MS);
+  }
+
+  update(now = false) {
+    return this.reader.read(now);
+  }
+
+  close() {
+    this.map.close();
+  }
+
+  choose(id) {
+    this.chosen = id;
+    this.#draw();
+    return this.update(true);
+  }
+
+  #view(name, action) {
+    return h("button", { type: "button", onclick: action }, name);
+  }
+
+  #show(asTable) {
+    this.asTable = asTable;
+    [...this.views.children].forEach((button, place) => setAttribute(button, "aria-pressed", asTable === Boolean(place)));
+    setHidden(this.mapHost, asTable);
+    setHidden(this.key, asTable);
+    setHidden(this.tables, !asTable);
+    this.#draw();
+  }
+
+  #legend() {
+    const entry = (className, text) => h("li", {}, h("i", { class: `key ${className}` }), text);
+    this.key = h("ul", { class: "keys" },
+      entry("fine", "disk below 75 %"), entry("high", "75 % or more"), entry("full", "90 % or more"), entry("arrow", "left to copy: the wider, the more"));
+    return this.key;
+  }
+
+  #makeTables(heading) {
+    this.brokers = new Table("flow-brokers", "Brokers", [
+      { label: "broker", ...link((each) => `#/brokers/${each.id}`, (each) => each.id) },
+      { label: "rack", text: (each) => each.rack ?? "" },
+      { label: "state", text: (each) => marksOf(each).map(([, word]) => word).join(", ") || "live" },
+      { label: "disk", number: true, text: diskOf },
+      { label: "replicas", number: true, text: (each) => count(each.replicas) },
+      { label: "leaders", number: true, text: (each) => count(each.leaders) },
+      { label: "receives", number: true, text: (each) => (each.rate_in ? rate(each.rate_in) : "") },
+      { label: "sends", number: true, text: (each) => (each.rate_out ? rate(each.rate_out) : "") },
+    ], (each) => each.id);
+    this.flows = new Table("flows", "What is left to copy, the largest first", [
+      { label: "from", text: (each) => end(each.source, this.data.flows.by) },
+      { label: "to", text: (each) => end(each.target, this.data.flows.by) },
+      { label: "left", number: true, text: (each) => bytes(each.bytes) },
+    ], (each) => `${each.source}>${each.target}`);
+    this.left = h(heading, {}, "Left to copy");
+    this.tables.append(...(this.brief ? [] : [h(heading, {}, "Brokers"), this.brokers.node]), this.left, this.flows.node);
+  }
+
+  async #load() {
+    const chosen = this.chosen;
+    const [{ brokers }, flows, own] = await Promise.all([
+      get("v1/brokers", { limit: MOST }),
+      get("v1/flows", this.query()),
+      chosen === null ? null : get("v1/flows", { ...this.query(), broker: chosen }),
+    ]);
+    if (chosen !== this.chosen) return;
+    this.data = { brokers, flows, own };
+    this.#draw();
+  }
+
+  #draw() {
+    if (!this.data) return;
+    const { brokers, flows, own } = this.data;
+    if (this.chosen !== null && !brokers.some((each) => each.id === this.chosen)) this.chosen = null;
+    const racks = new Set(brokers.map((each) => each.rack)).size;
+    const more = flows.other_flows ? `; ${counted(flows.other_flows, "smaller flow")} not shown` : "";
+    setText(this.summary, `${counted(brokers.length, "broker")} in ${counted(racks, "rack")}. ${flows.bytes ? `${bytes(flows.bytes)} left to copy` : "Nothing is left to copy"}${more}.`);
+    if (this.asTable) {
+      if (!this.brief) this.brokers.show(brokers);
+      this.flows.show(flows.flows.slice(0, LISTED));
+      for (const node of [this.left, this.flows.node]) setHidden(node, !flows.flows.length);
+    } else {
+      this.map.show(brokers, flows, this.chosen);
+    }
+    this.#showChosen(brokers.find((each) => each.id === this.chosen), own);
+  }
+
+  // What the chosen broker gets and gives, with links to it.
+  #showChosen(broker, own) {
+    setHidden(this.facts, !broker);
+    if (!broker) return;
+    const gets = (own?.flows ?? []).filter((each) => each.target === broker.id);
+    const gives = (own?.flows ?? []).filter((each) => each.source === broker.id);
+    const list = (flows, of) => flows.slice(0, 5).map((each) => `${bytes(each.bytes)} ${of(each)}`).join(", ") + (flows.length > 5 ? ` and ${flows.length - 5} more` : "");
+    const lines = [
+      `${counted(broker.replicas, "replica")}, ${counted(broker.leaders, "leader")}, disk ${diskOf(broker)}.`,
+      gets.length ? `Gets ${list(gets, (each) => `from ${each.source}`)}.` : "Gets nothing.",
+      gives.length ? `Gives ${list(gives, (each) => `to ${each.target}`)}.` : "Gives nothing.",
+    ];
+    this.facts.replaceChildren(
+      h("strong", {}, `Broker ${broker.id}`),
+      ...lines.map((line) => h("span", {}, line)),
+      h("a", { href: `#/brokers/${broker.id}` }, "Open"),
+      h("button", { type: "button", onclick: () => this.choose(null) }, "Show all flows"),
+    );
+  }
+}

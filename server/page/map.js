@@ -1,0 +1,303 @@
+// The map of the cluster: a block for each rack, a tile for each broker, and arrows as wide as the bytes that are left.
+// Above 60 brokers, a broker is a cell of its rack, and arrows lead from rack to rack.
+"use strict";
+
+import { keyed, setAttribute, setText } from "./dom.js";
+import { bytes, count, counted, rate } from "./format.js";
+import { CELL, arrows, labelled, layout } from "./map_layout.js";
+import { shape } from "./svg.js";
+
+const [WIDE, ROOMY] = [190, 225]; // pixels from which a tile has room for words, and for two rates
+const ARROWS = 40; // that are drawn: the largest
+const LABELS = 12; // arrows whose bytes are written on them
+
+export const STATES = {
+  live: ["up", "●"], "shutting down": ["leaving", "◐"], offline: ["down", "▲"], "offline and empty": ["idle", "○"],
+};
+
+// What marks a broker, the worst first: [kind, word].
+export function marksOf(broker) {
+  return [
+    broker.state === "offline" && ["down", "offline"],
+    broker.state === "offline and empty" && ["idle", "offline, empty"],
+    broker.state === "shutting down" && ["leaving", "shutting down"],
+    broker.cordoned && ["closed", "cordoned"],
+    broker.excluded && ["closed", "excluded"],
+    broker.state === "live" && broker.empty && ["idle", "empty"],
+    broker.hidden && ["leaving", "hidden"],
+  ].filter(Boolean);
+}
+
+// The used part of the disks, null where it is not known.
+export const fullness = ({ disk_total: total, disk_used: used }) => (total ? used / total : null);
+
+const percent = (part) => (part > 0 && part < 0.01 ? "<\u00a01\u00a0%" : `${Math.round(100 * part)}\u00a0%`);
+
+export const level = (part) => (part >= 0.9 ? "full" : part >= 0.75 ? "high" : "fine");
+
+// The used part of the disks, or the bytes of the replicas where that is not known.
+export function diskOf(broker) {
+  const part = fullness(broker);
+  return part === null ? bytes(broker.bytes) : `${percent(part)} of ${bytes(broker.disk_total)}`;
+}
+
+const moves = ({ rate_in: into, rate_out: out }) => [into ? `↓\u00a0${rate(into)}` : "", out ? `↑\u00a0${rate(out)}` : ""].filter(Boolean);
+
+export function sentence(broker) {
+  const states = marksOf(broker).map(([, word]) => word);
+  return [
+    `Broker ${broker.id}${broker.rack === null ? "" : `, rack ${broker.rack}`}: ${states.join(", ") || "live"}`,
+    `disk ${diskOf(broker)}`,
+    `${counted(broker.replicas, "replica")}, ${counted(broker.leaders, "leader")}`,
+    broker.rate_in ? `receives ${rate(broker.rate_in)}` : "",
+    broker.rate_out ? `sends ${rate(broker.rate_out)}` : "",
+  ].filter(Boolean);
+}
+
+const DOWN = "M6 0L12 11H0Z";
+const ICONS = { up: "M6 0A6 6 0 1 0 6.01 0Z", leaving: "M6 0A6 6 0 1 0 6.01 0ZM6 3V9A3 3 0 0 0 6 3Z", down: DOWN, idle: "M6 1A5 5 0 1 0 6.01 1Z", closed: "M0 1H12V11H0Z" };
+
+// `choose(broker)` is called with a broker id, or null when it is chosen again.
+export class ClusterMap {
+  constructor(host, { choose }) {
+    Object.assign(this, { host, choose, brokers: [], flows: null, chosen: null, width: 0, form: "" });
+    host.classList.add("map");
+    this.drawing = shape("svg", { role: "group", "aria-label": "Map of the cluster" });
+    this.parts = {};
+    for (const name of ["blocks", "faces", "arrows", "boxes", "labels"]) {
+      this.parts[name] = shape("g", { class: name });
+      this.drawing.append(this.parts[name]);
+    }
+    setAttribute(this.parts.arrows, "aria-hidden", "true");
+    setAttribute(this.parts.labels, "aria-hidden", "true");
+    this.tip = document.createElement("div");
+    this.tip.className = "tip";
+    this.tip.hidden = true;
+    setAttribute(this.tip, "aria-hidden", "true");
+    host.append(this.drawing, this.tip);
+    this.boxes = new Map();
+    this.drawing.addEventListener("keydown", (event) => this.#key(event));
+    this.drawing.addEventListener("click", (event) => this.#click(event.target.closest("[data-broker]")));
+    this.drawing.addEventListener("pointerover", (event) => this.#point(event.target.closest("[data-broker]")));
+    this.drawing.addEventListener("pointerleave", () => this.#point(null));
+    this.drawing.addEventListener("focusin", (event) => event.target.matches(":focus-visible") && this.#point(event.target.closest("[data-broker]")));
+    this.drawing.addEventListener("focusout", () => this.#point(null));
+    this.observer = new ResizeObserver(() => this.host.clientWidth !== this.width && this.#draw());
+    this.observer.observe(host);
+  }
+
+  // `brokers` as of /v1/brokers, `flows` as of /v1/flows.
+  show(brokers, flows, chosen) {
+    Object.assign(this, { brokers, flows, chosen });
+    this.#draw();
+  }
+
+  close() {
+    this.observer.disconnect();
+  }
+
+  #draw() {
+    this.width = this.host.clientWidth;
+    if (!this.width || !this.flows) return;
+    const form = `${this.width}|${this.brokers.map(({ id, rack }) => `${id}@${rack}`).join(",")}`;
+    if (form !== this.form) this.#arrange();
+    this.form = form;
+    const known = new Map(this.brokers.map((each) => [each.id, each]));
+    // Where no broker tells the size of its disks, the bars compare what brokers hold.
+    this.largest = this.brokers.every((each) => fullness(each) === null) ? Math.max(1, ...this.brokers.map((each) => each.bytes)) : Infinity;
+    for (const [id, box] of this.boxes) this.#patch(box, known.get(id));
+    for (const block of this.plan.blocks) this.#name(block, known);
+    this.#arrows();
+  }
+
+  // Makes the blocks and boxes anew: brokers have come or gone, or the window has another width.
+  #arrange() {
+    const focused = document.activeElement?.dataset?.broker;
+    this.plan = layout(this.brokers, this.width);
+    setAttribute(this.drawing, "viewBox", `0 0 ${this.width} ${Math.max(1, this.plan.height)}`);
+    setAttribute(this.drawing, "width", this.width);
+    setAttribute(this.drawing, "height", Math.max(1, this.plan.height));
+    this.boxes.clear();
+    const [blocks, boxes, faces] = [[], [], []];
+    for (const block of this.plan.blocks) {
+      const { x, y, width, height } = block;
+      block.name = shape("text", { x: x + 14, y: y + 19, class: "name" });
+      block.facts = shape("text", { x: x + 14, y: y + 35, class: "soft" });
+      block.within = shape("text", { x: x + width - 14, y: y + 19, class: "soft", "text-anchor": "end" });
+      blocks.push(shape("rect", { x, y, width, height, rx: 10 }), block.name, block.facts, block.within);
+      for (const box of block.boxes) {
+        box.node = this.plan.detailed ? tile(box) : cell(box);
+        this.boxes.set(box.broker.id, box);
+        box.face = shape("rect", { x: box.x, y: box.y, width: box.width, height: box.height, rx: this.plan.detailed ? 8 : 3 });
+        boxes.push(box.node);
+        faces.push(box.face);
+      }
+    }
+    this.parts.blocks.replaceChildren(...blocks);
+    this.parts.boxes.replaceChildren(...boxes);
+    this.parts.faces.replaceChildren(...faces);
+    this.order = [...this.boxes.values()];
+    for (const [place, box] of this.order.entries()) setAttribute(box.node, "tabindex", place ? -1 : 0);
+    if (focused !== undefined) this.boxes.get(Number(focused))?.node.focus();
+  }
+
+  #name({ rack, name, facts, within }, known) {
+    const members = rack.brokers.map((each) => known.get(each.id));
+    const total = members.reduce((sum, each) => sum + (each.disk_total ?? NaN), 0);
+    const used = members.reduce((sum, each) => sum + (each.disk_used ?? 0), 0);
+    const held = members.reduce((sum, each) => sum + each.bytes, 0);
+    setText(name, rack.name === "" ? "No rack" : /^rack/i.test(rack.name) ? rack.name : `Rack ${rack.name}`);
+    const down = members.filter((each) => each.state === "offline").length;
+    const inside = this.flows.by === "rack" ? this.flows.flows.find((each) => each.source === each.target && (each.source ?? "") === rack.name) : null;
+    setText(facts, [
+      counted(members.length, "broker"), down && `${count(down)} offline`,
+      total > 0 ? `disks ${percent(used / total)}` : bytes(held),
+    ].filter(Boolean).join(" · "));
+    setText(within, inside ? `${bytes(inside.bytes)} within` : "");
+  }
+
+  #patch(box, broker) {
+    box.broker = broker;
+    const [[kind] = ["up"]] = marksOf(broker);
+    const pressed = this.chosen === broker.id;
+    setAttribute(box.node, "class", `${this.plan.detailed ? "tile" : "cell"} ${kind}${pressed ? " chosen" : ""}`);
+    setAttribute(box.face, "class", `face ${kind}`);
+    setAttribute(box.node, "aria-pressed", pressed);
+    setAttribute(box.node, "aria-label", sentence(broker).join(", "));
+    const part = fullness(broker);
+    const bar = part === null ? { part: broker.bytes / this.largest, level: "held" } : { part, level: level(part) };
+    if (this.plan.detailed) fillTile(box, broker, kind, bar);
+    else fillCell(box, broker, kind, bar);
+  }
+
+  #arrows() {
+    const byRack = this.flows.by === "rack";
+    const boxes = new Map(byRack ? this.plan.blocks.map((each) => [each.rack.name === "" ? null : each.rack.name, each]) : this.boxes);
+    const drawn = arrows(this.flows.flows, boxes, ARROWS);
+    const names = drawn.map(({ flow }) => `${flow.source}>${flow.target}`);
+    const nodes = keyed(this.parts.arrows, names, () => {
+      const node = shape("g", {});
+      node.append(shape("path", { class: "way" }), shape("path", { class: "head" }));
+      return node;
+    });
+    nodes.forEach((node, place) => {
+      const { flow, width, path, head } = drawn[place];
+      const faint = this.chosen !== null && !byRack && flow.source !== this.chosen && flow.target !== this.chosen;
+      setAttribute(node, "class", faint ? "faint" : "flow");
+      setAttribute(node.firstChild, "d", path);
+      setAttribute(node.firstChild, "stroke-width", width.toFixed(1));
+      setAttribute(node.lastChild, "d", head);
+    });
+    const named = labelled(drawn, LABELS, byRack ? this.plan.blocks : this.order);
+    const labels = keyed(this.parts.labels, named.map(({ flow }) => `${flow.source}>${flow.target}`), () => shape("text", { "text-anchor": "middle" }));
+    labels.forEach((node, place) => {
+      setAttribute(node, "x", named[place].label.x);
+      setAttribute(node, "y", named[place].label.y + 4);
+      setText(node, bytes(named[place].flow.bytes));
+    });
+  }
+
+  #click(node) {
+    if (!node) return;
+    const id = Number(node.dataset.broker);
+    this.#focus(this.order.findIndex((each) => each.broker.id === id));
+    this.choose(this.chosen === id ? null : id);
+  }
+
+  #point(node) {
+    this.tip.hidden = !node;
+    if (!node) return;
+    const { x, y, width, height, broker } = this.boxes.get(Number(node.dataset.broker));
+    keyed(this.tip, sentence(broker), () => document.createElement("div")).forEach((line, place) => setText(line, sentence(broker)[place]));
+    const left = Math.max(0, Math.min(x + width + 8, this.width - this.tip.offsetWidth));
+    const above = y + height + 8 + this.tip.offsetHeight > this.plan.height;
+    this.tip.style.transform = `translate(${Math.round(left)}px, ${Math.round(above ? Math.max(0, y - this.tip.offsetHeight - 4) : y + height + 8)}px)`;
+  }
+
+  // The arrow keys go to the next box in that direction, as it is drawn.
+  #key(event) {
+    const node = event.target.closest("[data-broker]");
+    if (!node) return;
+    if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      this.#click(node);
+      return;
+    }
+    if (event.key === "Escape") this.#point(null);
+    const here = this.boxes.get(Number(node.dataset.broker));
+    const next = nearest(here, this.order, event.key);
+    if (!next) return;
+    event.preventDefault();
+    this.#focus(this.order.indexOf(next));
+  }
+
+  #focus(place) {
+    for (const [number, box] of this.order.entries()) setAttribute(box.node, "tabindex", number === place ? 0 : -1);
+    this.order[place].node.focus({ preventScroll: false });
+  }
+}
+
+const WAYS = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
+
+function nearest(here, boxes, key) {
+  if (key === "Home") return boxes[0];
+  if (key === "End") return boxes.at(-1);
+  if (!WAYS[key]) return null;
+  const [dx, dy] = WAYS[key];
+  const far = (each) => {
+    const [x, y] = [each.x - here.x, each.y - here.y];
+    const along = x * dx + y * dy;
+    return along <= 0 ? Infinity : along + 3 * Math.abs(x * dy + y * dx);
+  };
+  const best = boxes.reduce((found, each) => (far(each) < far(found) ? each : found), here);
+  return best === here ? null : best;
+}
+
+function button(box) {
+  return shape("g", { role: "button", "data-broker": box.broker.id, transform: `translate(${box.x} ${box.y})` });
+}
+
+function tile(box) {
+  const node = button(box);
+  const { width, height } = box;
+  const bar = { x: 12, y: 36, height: 6, rx: 3 };
+  box.icon = shape("path", { class: "sign", transform: "translate(12 10)" });
+  box.title = shape("text", { x: 30, y: 21, class: "name" }, `Broker ${box.broker.id}`);
+  box.word = shape("text", { x: width - 12, y: 21, "text-anchor": "end", class: "word" });
+  
+  box.bar = shape("rect", { ...bar, class: "level" });
+  box.disk = shape("text", { x: 12, y: 58, class: "small" });
+  box.held = shape("text", { x: 12, y: 75, class: "small soft" });
+  box.rates = shape("text", { x: width - 12, y: 58, "text-anchor": "end", class: "small rates" });
+  node.append(shape("rect", { class: "edge", width, height, rx: 8 }), box.icon, box.title, box.word, shape("rect", { ...bar, width: width - 24, class: "track" }), box.bar, box.disk, box.held, box.rates);
+  return node;
+}
+
+function fillTile(box, broker, kind, bar) {
+  const part = fullness(broker);
+  setAttribute(box.icon, "d", ICONS[kind]);
+  setAttribute(box.bar, "class", `level ${bar.level}`);
+  setAttribute(box.bar, "width", Math.max(2, (box.width - 24) * Math.min(1, bar.part)).toFixed(1));
+  const rates = moves(broker);
+  const narrow = box.width < WIDE;
+  const word = marksOf(broker)[0]?.[1] ?? "";
+  setText(box.word, narrow ? "" : word);
+  setText(box.disk, part !== null && (narrow || rates.length) ? percent(part) : diskOf(broker));
+  // There is room for one of them in a narrow tile.
+  setText(box.rates, narrow ? word || (rates[0] ?? "") : rates.slice(0, box.width < ROOMY ? 1 : 2).join("  "));
+  setText(box.held, narrow ? `${count(broker.replicas)} replicas` : `${count(broker.replicas)} replicas · ${count(broker.leaders)} leaders`);
+}
+
+function cell(box) {
+  const node = button(box);
+  box.fill = shape("rect", { class: "level", width: CELL.size, height: CELL.size, rx: 3 });
+  box.icon = shape("path", { class: "sign", transform: "translate(1 1)" });
+  node.append(shape("rect", { class: "edge", width: CELL.size, height: CELL.size, rx: 3 }), box.fill, box.icon);
+  return node;
+}
+
+function fillCell(box, broker, kind, bar) {
+  setAttribute(box.fill, "class", `level ${bar.level}`);
+  setAttribute(box.fill, "opacity", kind === "down" ? 0 : (0.15 + 0.85 * bar.part).toFixed(2));
+  setAttribute(box.icon, "d", kind === "up" ? (broker.rate_in || broker.rate_out ? "M6 3.5A2.5 2.5 0 1 0 6.01 3.5Z" : "") : ICONS[kind]);
+}

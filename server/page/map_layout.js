@@ -1,0 +1,193 @@
+// Where everything is on the map of the cluster: racks as blocks, brokers as tiles or as cells, and arrows between them.
+// Pure functions: from data and a width to numbers in pixels.
+"use strict";
+
+export const DETAILED = 60; // brokers up to which each one has a tile
+
+export const TILE = { least: 132, most: 260, height: 86, gap: 12, apart: 72, wished: 190 };
+export const CELL = { size: 14, pitch: 18 };
+const PAD = 12; // from the edge of a block
+const HEAD = 44; // height of the name of a rack
+const BETWEEN = { least: 64, wished: 120, most: 176 }; // room for arrows between blocks
+const ROWS = 34; // between lines of blocks
+const MARGIN = 56; // for arrows within a block, at the right
+
+const NO_RACK = "";
+
+// Brokers by the name of their rack, in order.
+export function racksOf(brokers) {
+  const racks = new Map();
+  for (const broker of brokers) {
+    const name = broker.rack ?? NO_RACK;
+    if (!racks.has(name)) racks.set(name, []);
+    racks.get(name).push(broker);
+  }
+  return [...racks].sort(([a], [b]) => (a === NO_RACK) - (b === NO_RACK) || a.localeCompare(b, "en", { numeric: true }))
+    .map(([name, members]) => ({ name, brokers: members.sort((a, b) => a.id - b.id) }));
+}
+
+// Returns { width, height, detailed, blocks: [{ rack, x, y, width, height, boxes: [{ broker, x, y, width, height }] }] }.
+export function layout(brokers, width) {
+  const racks = racksOf(brokers);
+  const detailed = brokers.length <= DETAILED;
+  const inner = Math.max(200, width - MARGIN);
+  const sizes = detailed ? tiles(racks, inner) : cells(racks, inner);
+  const lines = inLines(sizes, inner);
+  const blocks = [];
+  let top = 0;
+  for (const line of lines) {
+    const used = line.reduce((sum, each) => sum + each.width, 0);
+    const gap = Math.min(BETWEEN.most, Math.max(BETWEEN.least, (inner - used) / Math.max(1, line.length - 1)));
+    let left = 0;
+    for (const block of line) {
+      blocks.push({ rack: block.rack, x: left, y: top, width: block.width, height: block.height, boxes: block.place(left, top) });
+      left += block.width + gap;
+    }
+    top += Math.max(...line.map((each) => each.height)) + ROWS;
+  }
+  return { width, height: Math.max(0, top - ROWS), detailed, blocks };
+}
+
+// Blocks of tiles. The tiles are as wide as fits; a rack has more columns when it has many brokers.
+function tiles(racks, width) {
+  const largest = Math.max(1, ...racks.map((each) => each.brokers.length));
+  // Without racks, arrows need room between the columns of the only block.
+  const gap = racks.length < 2 ? TILE.apart : TILE.gap;
+  const columnsOf = (rack, rows) => Math.ceil(rack.brokers.length / rows);
+  const widthOf = (rows) => {
+    const columns = racks.reduce((sum, each) => sum + columnsOf(each, rows), 0);
+    const between = Math.min(racks.length, 3) - 1;
+    return (width - between * BETWEEN.wished - racks.length * 2 * PAD - (columns - racks.length) * gap) / columns;
+  };
+  let rows = racks.length < 2 ? 1 : 6;
+  while (rows < largest && widthOf(rows) < (racks.length < 2 ? TILE.wished : TILE.least)) rows += 1;
+  const each = Math.round(Math.min(TILE.most, Math.max(TILE.least, widthOf(rows))));
+  return racks.map((rack) => block(rack, columnsOf(rack, rows), each, TILE.height, gap, TILE.gap));
+}
+
+// Blocks of cells, about as wide as they are high.
+function cells(racks, width) {
+  const fits = Math.max(1, Math.floor((width + BETWEEN.least) / (200 + BETWEEN.least)));
+  const perLine = Math.min(racks.length, fits);
+  const room = (width - (perLine - 1) * BETWEEN.least) / perLine - 2 * PAD;
+  const most = Math.max(4, Math.floor(Math.min(room, 420) / CELL.pitch));
+  return racks.map((rack) => {
+    const columns = Math.min(most, Math.max(9, Math.ceil(Math.sqrt(rack.brokers.length * 1.6))));
+    return block(rack, columns, CELL.size, CELL.size, CELL.pitch - CELL.size);
+  });
+}
+
+function block(rack, columns, boxWidth, boxHeight, gap, below = gap) {
+  const rows = Math.ceil(rack.brokers.length / columns);
+  return {
+    rack,
+    width: 2 * PAD + columns * boxWidth + (columns - 1) * gap,
+    height: HEAD + rows * boxHeight + (rows - 1) * below + PAD,
+    place: (left, top) => rack.brokers.map((broker, place) => ({
+      broker,
+      x: left + PAD + (place % columns) * (boxWidth + gap),
+      y: top + HEAD + Math.floor(place / columns) * (boxHeight + below),
+      width: boxWidth,
+      height: boxHeight,
+    })),
+  };
+}
+
+function inLines(blocks, width) {
+  const lines = [];
+  let used = Infinity;
+  for (const each of blocks) {
+    if (used + BETWEEN.least + each.width > width + 1) {
+      lines.push([]);
+      used = -BETWEEN.least;
+    }
+    lines.at(-1).push(each);
+    used += BETWEEN.least + each.width;
+  }
+  return lines;
+}
+
+const WIDEST = 14; // pixels of the largest arrow
+const HEAD_LENGTH = 8;
+const SIDE = 0.84; // part of a side that arrows may take
+
+// Arrows for flows, the largest first: { flow, width, path, head, label: { x, y } }. `boxes` has the box of each end by its key.
+export function arrows(flows, boxes, most) {
+  const drawn = flows.filter(({ source, target }) => source !== target && boxes.has(source) && boxes.has(target)).slice(0, most);
+  const largest = Math.max(1, ...drawn.map((each) => each.bytes));
+  const ends = drawn.map((flow) => {
+    const [from, to] = [boxes.get(flow.source), boxes.get(flow.target)];
+    return { flow, from, to, sides: sidesOf(from, to), width: 1.5 + (WIDEST - 1.5) * (flow.bytes / largest) };
+  });
+  stack(ends);
+  return ends.map(({ flow, sides, width, y1, y2, from, to }) => {
+    const x1 = sides[0] === "right" ? from.x + from.width : from.x;
+    const x2 = sides[1] === "right" ? to.x + to.width : to.x;
+    return { flow, width, ...curve([x1, y1, sides[0]], [x2, y2, sides[1]], width) };
+  });
+}
+
+function sidesOf(from, to) {
+  if (to.x >= from.x + from.width) return ["right", "left"];
+  if (from.x >= to.x + to.width) return ["left", "right"];
+  return ["right", "right"];
+}
+
+// Puts the arrows at a side of a box one below the other, in the order of their other ends, so that few of them cross.
+function stack(ends) {
+  const sides = new Map();
+  const add = (box, side, end, key, other) => {
+    const name = `${box.x},${box.y},${side}`;
+    if (!sides.has(name)) sides.set(name, { box, list: [] });
+    sides.get(name).list.push({ end, key, other: other.y });
+  };
+  for (const end of ends) {
+    add(end.from, end.sides[0], end, "y1", end.to);
+    add(end.to, end.sides[1], end, "y2", end.from);
+  }
+  const narrow = Math.min(1, ...[...sides.values()].map(({ box, list }) => (SIDE * box.height) / list.reduce((sum, each) => sum + each.end.width, 0)));
+  for (const end of ends) end.width = Math.max(1, end.width * narrow);
+  for (const { box, list } of sides.values()) {
+    list.sort((a, b) => a.other - b.other);
+    const all = list.reduce((sum, each) => sum + each.end.width, 0);
+    const space = Math.min(4, Math.max(0, (SIDE * box.height - all) / Math.max(1, list.length - 1)));
+    let y = box.y + box.height / 2 - (all + space * (list.length - 1)) / 2;
+    for (const { end, key } of list) {
+      end[key] = y + end.width / 2;
+      y += end.width + space;
+    }
+  }
+}
+
+const fixed = (number) => Math.round(number * 10) / 10;
+
+function curve([x1, y1, from], [x2, y2, to], width) {
+  const [out, into] = [from === "right" ? 1 : -1, to === "right" ? 1 : -1];
+  const loop = from === to;
+  const bend = loop ? 34 + Math.min(10, Math.abs(y2 - y1) / 12) : Math.max(24, Math.abs(x2 - x1) * 0.42);
+  const tip = x2 + into * 2;
+  const end = tip + into * HEAD_LENGTH;
+  const [c1, c2] = [x1 + out * bend, end + into * bend];
+  const half = Math.max(4, width / 2 + 2.5);
+  // Between two blocks, the number is near the target; within one, where the arrow is farthest out.
+  const label = loop ? { x: (x1 + 3 * c1 + 3 * c2 + end) / 8, y: (y1 + y2) / 2 } : { x: end + into * 30, y: y2 };
+  return {
+    path: `M${fixed(x1)} ${fixed(y1)}C${fixed(c1)} ${fixed(y1)} ${fixed(c2)} ${fixed(y2)} ${fixed(end)} ${fixed(y2)}`,
+    head: `M${fixed(tip)} ${fixed(y2)}L${fixed(end)} ${fixed(y2 - half)}V${fixed(y2 + half)}Z`,
+    label: { x: fixed(label.x), y: fixed(label.y) },
+  };
+}
+
+const [LABEL_WIDTH, LABEL_HEIGHT] = [58, 15];
+
+// The first arrows whose numbers cover neither each other nor a box, `most` of them.
+export function labelled(drawn, most, boxes) {
+  const covers = ({ x, y }) => boxes.some((each) => x + LABEL_WIDTH / 2 > each.x && x - LABEL_WIDTH / 2 < each.x + each.width && y > each.y && y < each.y + each.height);
+  const placed = [];
+  for (const each of drawn) {
+    if (placed.length === most) break;
+    const { x, y } = each.label;
+    if (!covers(each.label) && placed.every(({ label }) => Math.abs(label.x - x) > LABEL_WIDTH || Math.abs(label.y - y) > LABEL_HEIGHT)) placed.push(each);
+  }
+  return placed;
+}

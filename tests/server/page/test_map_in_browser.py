@@ -1,0 +1,103 @@
+"""The map of the cluster in a browser. Skipped where there is no Chromium."""
+
+import pytest
+
+from tests.server.page.site import FAST, WITH_MARKUP, Site
+from tools.chromium import MISSING, Page, chromium
+
+pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
+
+TILES = "document.querySelectorAll('.map [data-broker]')"
+
+
+def opened(site: Site, path: str = "#/map", before: str = FAST) -> Page:
+    page = site.open(path, before)
+    page.wait(f"{TILES}.length === 6")
+    return page
+
+
+def label(page: Page, broker: int) -> str:
+    text: str = page.run(
+        f"document.querySelector('.map [data-broker=\"{broker}\"]').getAttribute('aria-label')"
+    )
+    return text.replace("\xa0", " ")
+
+
+def test_each_broker_has_a_tile_with_its_numbers(site: Site) -> None:
+    page = opened(site)
+    assert label(page, 2).startswith("Broker 2")
+    assert "replicas" in label(page, 2)
+    assert "broker" in page.run("document.querySelector('.map .blocks').textContent")
+    assert "Nothing is left to copy." in page.text("main")
+
+
+def test_what_is_left_flows_along_arrows(site: Site) -> None:
+    site.post("pause")
+    site.submit(range(40))
+    page = opened(site)
+    page.wait("document.querySelectorAll('.map .arrows .way').length > 3")
+    page.wait("document.querySelectorAll('.map .labels text').length")
+    assert "left to copy." in page.text("main")
+
+
+def test_a_stopped_broker_is_marked(site: Site) -> None:
+    site.post("brokers/6/stop")
+    page = opened(site)
+    page.wait("document.querySelector('.map [data-broker=\"6\"]').classList.contains('down')")
+    assert "offline" in label(page, 6)
+
+
+def test_a_broker_is_chosen_by_keyboard(site: Site) -> None:
+    site.post("pause")
+    site.submit(range(40))
+    page = opened(site)
+    page.wait("document.querySelectorAll('.map .arrows .flow').length > 3")
+    page.run("document.querySelector('.map [tabindex=\"0\"]').focus()")
+    first = page.run("document.activeElement.dataset.broker")
+    page.press("ArrowDown")
+    page.press("ArrowRight")
+    other = page.run("document.activeElement.dataset.broker")
+    assert other != first
+    page.press("Enter")
+    page.wait("document.querySelectorAll('.map .arrows .faint').length")
+    page.wait(f"document.querySelector('.facts').innerText.includes('Broker {other}')")
+    page.wait("/Gets|Gives/.test(document.querySelector('.facts').innerText)")
+    page.tab_to("Show all flows")
+    page.press("Enter")
+    page.wait("!document.querySelectorAll('.map .arrows .faint').length")
+
+
+def test_the_same_is_a_table(site: Site) -> None:
+    site.post("pause")
+    site.submit(range(40))
+    page = opened(site)
+    page.tab_to("Table")
+    page.press("Enter")
+    page.wait("document.querySelectorAll('#flow-brokers tbody tr').length === 6")
+    page.wait("document.querySelectorAll('#flows tbody tr').length > 3")
+    assert page.text("#flows tbody tr").startswith("broker ")
+
+
+def test_a_phone_shows_the_tables_first(site: Site) -> None:
+    page = site.page()
+    page.resize(390)
+    page.go("about:blank")
+    page.go(f"{site.url}#/map")
+    page.wait("document.querySelectorAll('#flow-brokers tbody tr').length === 6")
+    assert page.outside() == []
+
+
+def test_racks_with_markup_are_shown_as_text(site: Site) -> None:
+    page = site.open("#/map", WITH_MARKUP)
+    page.wait(f"{TILES}.length === 6")
+    assert page.run("document.images.length") == 0
+
+
+@pytest.mark.parametrize("width", [1024, 1440])
+def test_nothing_is_outside_of_the_window(site: Site, width: int) -> None:
+    site.post("pause")
+    site.submit(range(40))
+    page = opened(site)
+    page.resize(width, dark=True)
+    page.wait("document.querySelectorAll('.map .arrows .way').length > 3")
+    assert page.run("document.documentElement.scrollWidth <= innerWidth")
