@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from tests.documents.blocks import Command
 
 NUMBER = re.compile(r"\d[\d,.:]*(?: ?(?:B|[kKMG]i?B|s|ms|min|h)(?:/s)?\b)?")
-BAR = re.compile(r"[#.]{20}")
+BAR = re.compile(r"(?:[#.]{20}|[━─]{20} )")
 USER = re.compile(r"\bLocal:\w+")
 SPARK = re.compile(r"^Spark .*")
 HEADING = re.compile(r"^ *[A-Z]+(?: [A-Z]+)*(?:  +[A-Z]+(?: [A-Z]+)*)+$")
