@@ -22,7 +22,7 @@ from planner.proposals.problem.goal import (
     problem_from,
 )
 from planner.proposals.problem.nodes import own_rack
-from planner.proposals.result import Proposal
+from planner.proposals.result import PartialPlanError, Proposal
 
 if TYPE_CHECKING:
     from planner.proposals.problem.table import Columns
@@ -59,10 +59,11 @@ def read_goal_options(words: Sequence[str], options: Mapping[str, Any]) -> GoalO
         goal = goal._replace(headroom=_percentage("--headroom", headroom))
     if (max_bytes := options.get("max_bytes")) is not None:
         goal = goal._replace(max_bytes=read_bytes(max_bytes))
+    goal = _with_relief(goal, words, options)
     goal = goal._replace(
         by=options.get("by") or goal.by,
         spread=_spread(goal, options.get("spread")),
-        minimize=options.get("minimize") or "moves",
+        minimize=options.get("minimize") or ("bytes" if goal.relieves else "moves"),
         strict_racks=bool(options.get("strict_racks")),
         max_moves=options.get("max_moves"),
         repair_racks=goal.repair_racks or bool(options.get("fix_racks")),
@@ -74,6 +75,29 @@ def read_goal_options(words: Sequence[str], options: Mapping[str, Any]) -> GoalO
     choice = " and ".join(f"{option} '{text}'" for option, text in given.items() if text is not None)
     flags = bool(options.get("skip_moving")), choice, bool(options.get("strict_sizes"))
     return GoalOptions(goal, chosen_topics(chosen, excluded), *flags)
+
+
+def _with_relief(goal: Goal, words: Sequence[str], options: Mapping[str, Any]) -> Goal:
+    """Return the goal with --relieve, --to and --allow-partial. Raises ProposalError."""
+    over_to, to = options.get("relieve"), options.get("relieve_to")
+    partial = bool(options.get("allow_partial"))
+    over = None
+    if over_to is not None:
+        first, colon, second = over_to.partition(":")
+        if to is not None or not colon:
+            raise ProposalError([f"--relieve '{over_to}': expected OVER:TO without --to, such as 85%:75%"])
+        over, to = _percentage("--relieve", first), second
+    goal = goal._replace(relieve_over=over, allow_partial=partial)
+    if not goal.relieves:
+        if to is not None or partial:
+            raise ProposalError(["--to and --allow-partial need relieve, or --relieve"])
+        return goal
+    if others := [word for word in _given(words) if word != "relieve"]:
+        raise ProposalError([f"relieve moves nothing else: it cannot be combined with {others[0]}"])
+    level = _percentage("--to" if over is None else "--relieve", to or DEFAULT_LEVEL)
+    if over is not None and level > over:
+        raise ProposalError([f"--relieve '{over_to}': the second level must not be above the first"])
+    return goal._replace(relieve_to=level)
 
 
 def _spread(goal: Goal, wanted: Spread | None) -> Spread:
@@ -181,10 +205,13 @@ def _pattern(option: str, text: str | None) -> re.Pattern[str] | None:
 
 
 DEFAULT_TOLERANCE = Fraction(1, 20)
+DEFAULT_LEVEL = "75%"
+"""How full relieved brokers are to be."""
 
 WITH_VALUE = {
     "drain": "broker ids, such as drain 3,4",
     "demote": "broker ids, such as demote 3,4",
+    "relieve": "broker ids, such as relieve 3,4",
     "add": "broker ids, such as add 7",
     "rf": "a replication factor, such as rf 3",
 }
@@ -197,9 +224,9 @@ def read_goal(words: Sequence[str]) -> Goal:
     `add` and `balance` even out counts, bytes and leaders within 5 %. Raises ProposalError.
     """
     given = _given(words)
-    drain, demoted, added = (
+    drain, demoted, relieved, added = (
         broker_ids(name, given[name]) if name in given else frozenset[int]()
-        for name in ("drain", "demote", "add")
+        for name in ("drain", "demote", "relieve", "add")
     )
     if both := drain & added:
         raise ProposalError([f"broker {min(both)} cannot be both drained and added"])
@@ -209,6 +236,7 @@ def read_goal(words: Sequence[str]) -> Goal:
     return Goal(
         drain=drain,
         demote=demoted,
+        relieve=relieved,
         add=added,
         factor=_factor(given["rf"]) if "rf" in given else None,
         even_counts=even,
@@ -290,7 +318,12 @@ def propose(problem: Problem) -> Proposal:
         from planner.proposals.solver.solve import solve
     except ModuleNotFoundError as error:
         raise MissingSolverError from error
-    return outcome(problem, solve(problem))
+    solution = solve(problem)
+    proposal = outcome(problem, solution)
+    if solution.short and not problem.goal.allow_partial:
+        reasons = [*solution.short, "--allow-partial accepts a plan that comes as near as possible"]
+        raise PartialPlanError(reasons, proposal)
+    return proposal._replace(notes=(*proposal.notes, *solution.short))
 
 
 def propose_on(spark: "Session", path: Path, goal_options: GoalOptions) -> tuple[Snapshot, Proposal]:

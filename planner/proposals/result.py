@@ -1,10 +1,10 @@
 """A proposed plan and what it does to each broker."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from controller.model.replicas import Replicas
-from planner.proposals.problem.goal import CountRange, LeftOut, ProblemRow
+from planner.proposals.problem.goal import CountRange, LeftOut, ProblemRow, ProposalError
 
 Lists = Mapping[ProblemRow, Replicas]
 """New replica list of each row of a problem."""
@@ -92,3 +92,11 @@ class Proposal(NamedTuple):
             for each in self.brokers
             if each.wanted is not None and not each.wanted.least <= each.after.replicas <= each.wanted.most
         )
+
+
+class PartialPlanError(ProposalError):
+    """A plan gets closer to the goal, but does not reach it. `proposal` is that plan."""
+
+    def __init__(self, reasons: Sequence[str], proposal: Proposal) -> None:
+        super().__init__(reasons)
+        self.proposal = proposal

@@ -22,13 +22,14 @@ MOST = 100
 GOALS = {
     "drain": "leave no replica on brokers",
     "demote": "let other replicas lead instead of brokers",
+    "relieve": "take load off brokers whose disks are too full",
     "add": "fill new brokers",
     "balance": "even out replicas and preferred leaders",
     "rf": "change the replication factor",
     "racks": "obey the rack rule",
     "leaders": "even out preferred leaders",
 }
-OF_BROKERS = frozenset({"drain", "demote", "add"})
+OF_BROKERS = frozenset({"drain", "demote", "relieve", "add"})
 """Goals whose value is broker ids."""
 
 

@@ -14,7 +14,7 @@ from planner.model.snapshot import Snapshot, has_more_rows, read_snapshot
 from planner.plan import BANDWIDTH, forecast
 from planner.proposals.problem.goal import MissingSolverError, ProposalError
 from planner.proposals.proposal_text import HEAD, as_dict, broker_rows, plan_json, rollback_json, summary
-from planner.proposals.result import Proposal
+from planner.proposals.result import PartialPlanError, Proposal
 from planner.proposing import GoalOptions, propose_for, propose_on, read_goal_options
 from planner.spark import MAX_INLINE_PARTITIONS, running
 from reassignd.commands.cluster_source import Source, read_server, with_source
@@ -49,6 +49,7 @@ HELP = """Propose a plan that meets goals with the fewest moves. Nothing moves w
 Goals, several of which can be combined:
   drain ID,ID,...  leave no replica on these brokers
   demote ID,ID,... let other replicas lead instead of these brokers; no data moves
+  relieve ID,...   take load off brokers whose disks are too full; nothing else moves
   add ID,ID,...    fill new brokers: even out all brokers
   balance          even out replicas and preferred leaders
   rf N             change the replication factor
@@ -103,6 +104,22 @@ _GOAL_OPTIONS = (
         type=click.Choice(["cluster", "topic"]),
         help="With add and balance: topic also moves replicas so that each topic is spread evenly."
         "  [default: cluster]",
+    ),
+    click.option(
+        "--to",
+        "relieve_to",
+        metavar="PERCENT",
+        help="With relieve: how full the disks of the brokers may be.  [default: 75%]",
+    ),
+    click.option(
+        "--relieve",
+        metavar="OVER:TO",
+        help="Relieve all brokers whose disks are fuller than the first level, such as 85%:75%.",
+    ),
+    click.option(
+        "--allow-partial",
+        is_flag=True,
+        help="With relieve: accept a plan after which a broker is still too full.",
     ),
     click.option("--max-moves", metavar="N", type=Integer(0), help="Most replicas to move."),
     click.option("--max-bytes", metavar="SIZE", help="Most bytes to copy, such as 500GiB."),
@@ -179,7 +196,7 @@ _FILE_OPTIONS = (
 _GOAL_NAMES = (
     "topics", "exclude_topics", "exclude_brokers", "tolerance", "leaders", "by", "byte_tolerance",
     "minimize", "spread", "max_moves", "max_bytes", "headroom", "fix_racks", "strict_racks",
-    "strict_sizes", "disable_rack_aware", "weights", "skip_moving",
+    "strict_sizes", "disable_rack_aware", "weights", "skip_moving", "relieve", "relieve_to", "allow_partial",
 )  # fmt: skip
 
 
@@ -219,7 +236,7 @@ def _with_options(command: Callable[..., R]) -> Callable[..., R]:
         "reassignd propose balance --max-bytes 500GiB",
     ),
 )
-@click.argument("goals", metavar="GOAL...", nargs=-1, required=True, shell_complete=goal_words)
+@click.argument("goals", metavar="GOAL...", nargs=-1, shell_complete=goal_words)
 @with_source
 @_with_options
 @with_spark("Read more than 50,000 partitions with Spark at this master, such as local[*].")
@@ -236,6 +253,8 @@ def propose(
     where: Where,
 ) -> int:
     """Propose a plan, print it, and execute it if asked for."""
+    if not goals and options["relieve"] is None:
+        raise click.MissingParameter(param_hint="'GOAL...'", param_type="argument")
     execution.check(goals, source, writes_files=any(files))
     if where.asked:
         execution.check_spark()
@@ -246,6 +265,9 @@ def propose(
                 client, goal_options, execution, lambda each: _show(each, files, output_format), output_format
             )
         return _propose(client, source, where, goal_options, files, execution, output_format)
+    except PartialPlanError as error:
+        _show(error.proposal, Files(None, None), output_format)
+        return _fail(error.reasons)
     except ProposalError as error:
         return _fail(error.reasons)
     except (PlanError, MissingSolverError) as error:

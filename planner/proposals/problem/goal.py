@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from common.wording import counted, missing
 from controller.model.replicas import Replicas
 from planner.model.snapshot import TOPIC_PARTITION, Broker, Snapshot
-from planner.proposals.problem.nodes import ONE, Node, own_rack
+from planner.proposals.problem.nodes import ONE, Disk, Node, own_rack
 
 if TYPE_CHECKING:
     from planner.proposals.problem.arrays import Ints
@@ -58,6 +58,13 @@ class Goal(NamedTuple):
     """Brokers that must not lead where another replica can; they keep their replicas."""
     add: frozenset[int] = frozenset()
     """New brokers, which must be in the cluster; `even_counts` fills them."""
+    relieve: frozenset[int] = frozenset()
+    """Brokers whose disks are to be at most `relieve_to` full. Nothing but their replicas moves."""
+    relieve_over: Fraction | None = None
+    """The same for all brokers whose disks are fuller than this."""
+    relieve_to: Fraction = Fraction(3, 4)
+    allow_partial: bool = False
+    """Accept a plan after which relieved brokers are still too full."""
     factor: int | None = None
     """Replication factor of the chosen topics; None keeps that of each partition."""
     even_counts: bool = False
@@ -95,7 +102,12 @@ class Goal(NamedTuple):
     def changes_order_only(self) -> bool:
         """Whether no replica needs to move."""
         moves = self.drain or self.factor is not None or self.even_counts or self.repair_racks
-        return not moves
+        return not moves and not self.relieves
+
+    @property
+    def relieves(self) -> bool:
+        """Whether brokers are to be relieved."""
+        return bool(self.relieve) or self.relieve_over is not None
 
 
 class LeftOut(NamedTuple):
@@ -200,7 +212,17 @@ def _node(broker: Broker, goal: Goal, held: int) -> Node:
     room = _room(broker, goal, held)
     open_ = broker.live and not broker.cordoned and (room is None or room > 0)
     receives = usable and open_ and broker.id not in goal.receive_nothing
-    return Node(broker.id, rack, usable, receives, goal.weights.get(broker.id, ONE), room, broker.live)
+    weight, disk = goal.weights.get(broker.id, ONE), _disk(broker, held)
+    return Node(broker.id, rack, usable, receives, weight, room, broker.live, disk)
+
+
+def _disk(broker: Broker, held: int) -> Disk | None:
+    """Return how full the disks are: as the broker says, else by its replicas, which have `held` bytes."""
+    dirs = list((broker.dirs or {}).values())
+    sized = [(each.total, each.usable) for each in dirs if each.total is not None and each.usable is not None]
+    if dirs and len(sized) == len(dirs):
+        return Disk(sum(total for total, _ in sized), sum(total - usable for total, usable in sized))
+    return Disk(broker.disk_bytes, held) if broker.disk_bytes else None
 
 
 def _room(broker: Broker, goal: Goal, held: int) -> int | None:
@@ -220,7 +242,8 @@ def _check_brokers(cluster: Mapping[int, Broker], goal: Goal) -> None:
     reasons = [
         f"broker {broker} is not in the cluster"
         for broker in sorted(
-            {*goal.drain, *goal.demote, *goal.add, *goal.receive_nothing, *goal.weights} - cluster.keys()
+            {*goal.drain, *goal.demote, *goal.relieve, *goal.add, *goal.receive_nothing, *goal.weights}
+            - cluster.keys()
         )
     ]
     without = sorted(broker.id for broker in cluster.values() if broker.rack is None)

@@ -8,6 +8,13 @@ from typing import NamedTuple
 ONE = Fraction(1)
 
 
+class Disk(NamedTuple):
+    """The disks of a broker together, in bytes."""
+
+    total: int
+    used: int
+
+
 class Node(NamedTuple):
     """A broker. `usable`: may keep replicas. `receives`: may get new ones."""
 
@@ -20,6 +27,8 @@ class Node(NamedTuple):
     """Bytes that it can receive before its disks are full up to the headroom; None if their size is not
     known."""
     live: bool = True
+    disk: Disk | None = None
+    """None if it does not report the size of its disks."""
 
 
 def own_rack(broker: int) -> str:

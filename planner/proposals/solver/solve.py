@@ -43,6 +43,7 @@ from planner.proposals.solver.notes import (
     share_notes,
 )
 from planner.proposals.solver.quotas import QuotaPlan, by_quotas, count_bound
+from planner.proposals.solver.relief import relieve
 from planner.proposals.solver.remainder import Shares
 from planner.proposals.solver.topic_spread import Topics, spread_topics, unbounded
 
@@ -82,6 +83,8 @@ class Solution(NamedTuple):
     notes: tuple[str, ...]
     elected: Flags | None = None
     """Partitions whose list does not change, but whose preferred leader is to be elected; None for none."""
+    short: tuple[str, ...] = ()
+    """A line for each broker that the goal relieves, and that stays too full."""
     left_out: tuple[LeftOut, ...] = ()
     """Partitions whose leader cannot be changed, although the goal asks for it."""
 
@@ -111,9 +114,19 @@ class _Solver:
 
     def solve(self) -> Solution:
         given = input_of(self._problem, self._as_arrays(self._ranges) if self._counted else None)
+        if self._goal.relieves:
+            return self._relieved(given)
         order_only = self._goal.changes_order_only
         placed, widened = (Placed(given.lists, 0, 0), 0) if order_only else self._moved(given)
         return self._finish(given.lists, placed, widened)
+
+    def _relieved(self, given: Input) -> Solution:
+        found = relieve(self._problem, given)
+        _, copied = self._cost(given, found.sets)
+        bounded = copied and not found.short and self._goal.minimize == "bytes"
+        self._notes += [*found.notes, *([least_bytes_note(copied, found.bytes_bound)] if bounded else [])]
+        placed = Placed(found.sets, found.moves_bound, found.bytes_bound)
+        return self._finish(given.lists, placed, 0)._replace(short=found.short)
 
     def _moved(self, given: Input) -> tuple[Placed, int]:
         """Return the new sets of replicas, and by how much a budget widened the ranges."""
@@ -465,7 +478,7 @@ class _Solver:
         after = with_demoted_last(found, ordered(lists, sets, leaders), demoted)
         elected = elections(found, table, after)
         left_out = kept_leaderships(found, self._problem, sets, leaders)
-        return Solution(after, self._ranges, widened, *bounds, notes, elected, left_out)
+        return Solution(after, self._ranges, widened, *bounds, notes, elected, left_out=left_out)
 
 
 def input_of(problem: Problem, ranges: Ranges | None = None) -> Input:

@@ -53,9 +53,10 @@ async def again(call: Call) -> Response:
 
 async def _start(call: Call, body: ProposalRequest) -> Response:
     store, goals = _store(call), words(body)
-    if not goals:
+    if not goals and body.relieve_over is None:
         raise HttpError(
-            400, "no goal: give at least one of drain, demote, add, to, balance, rf, racks and leaders"
+            400,
+            "no goal: give at least one of drain, demote, relieve, add, to, balance, rf, racks and leaders",
         )
     await call.refresh()
     partitions = sum(map(len, call.state.cluster.partitions.values()))
@@ -68,7 +69,8 @@ async def _start(call: Call, body: ProposalRequest) -> Response:
         "rates": [] if rate is None else list(applying_rates(call.state, rate.origin).items()),
     }
     brokers = frozenset(body.drain), frozenset(body.add)
-    kept = store.start(goals, brokers, partitions, lambda kept: _lines(call, request, kept))
+    shown = goals or ["relieve", str(body.relieve_over)]
+    kept = store.start(shown, brokers, partitions, lambda kept: _lines(call, request, kept))
     kept.request, kept.rate_origin = body, None if rate is None else rate.origin
     if partitions <= SMALL and kept.task is not None:
         await kept.task
@@ -154,7 +156,13 @@ def _left(state: State, body: ProposalRequest) -> ProposalRequest:
 def words(body: ProposalRequest) -> list[str]:
     """Return the goals as the command takes them."""
     goals: list[str] = []
-    brokers_of = (("drain", body.drain), ("demote", body.demote), ("add", body.add), ("to", body.to))
+    brokers_of = (
+        ("drain", body.drain),
+        ("demote", body.demote),
+        ("relieve", body.relieve),
+        ("add", body.add),
+        ("to", body.to),
+    )
     for name, brokers in brokers_of:
         goals += [name, _ids(brokers)] if brokers else []
     goals += [name for name in ("balance", "racks", "leaders") if getattr(body, name)]
@@ -182,6 +190,9 @@ def options(body: ProposalRequest) -> dict[str, Any]:
         "disable_rack_aware": body.disable_rack_aware,
         "weights": body.weights,
         "skip_moving": body.skip_moving,
+        "relieve": body.relieve_over,
+        "relieve_to": body.relieve_to,
+        "allow_partial": body.allow_partial,
     }
 
 

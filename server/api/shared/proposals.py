@@ -58,12 +58,28 @@ class Spread(Enum):
 
 
 class ProposalRequest(Struct, forbid_unknown_fields=True):
-    """A goal: one or several of drain, demote, add, balance, rf, racks and leaders, with the options of `reassignd propose`."""  # noqa: E501 (part of the OpenAPI document)
+    """A goal: one or several of drain, demote, relieve, add, balance, rf, racks and leaders, with the options of `reassignd propose`."""  # noqa: E501 (part of the OpenAPI document)
 
     drain: Annotated[Ids, Meta(description="Brokers that must hold no replica.")] = []
     demote: Annotated[
         Ids, Meta(description="Brokers that lead nothing where another replica can; no data moves.")
     ] = []
+    relieve: Annotated[
+        Ids, Meta(description="Brokers whose disks are too full: they give replicas to others.")
+    ] = []
+    relieve_to: (
+        Annotated[str, Meta(description="How full relieved brokers may be; 75% by default.")] | None
+    ) = None
+    relieve_over: (
+        Annotated[
+            str,
+            Meta(description="Relieve all brokers that are fuller than the first level: 85%:75%."),
+        ]
+        | None
+    ) = None
+    allow_partial: Annotated[
+        bool, Meta(description="Accept a plan after which relieved brokers are still too full.")
+    ] = False
     add: Annotated[Ids, Meta(description="New brokers; replicas are evened out.")] = []
     balance: Annotated[bool, Meta(description="Even out replicas and preferred leaders.")] = False
     rf: Annotated[int, Meta(ge=1, le=2**15 - 1)] | None = None

@@ -164,3 +164,36 @@ def test_options_that_spark_does_not_have_are_refused(
 ) -> None:
     assert cli.main(["propose", "drain", "1", "--master", "local", *options]) == 2
     assert message in capsys.readouterr().err
+
+
+FULL = cluster("---", (1,), (1,), sizes={0: 60, 1: 30})
+FULL.brokers.update({each: FULL.brokers[each]._replace(disk_bytes=100) for each in (1, 2, 3)})
+"""Broker 1 is 90 % full."""
+
+
+def test_a_full_broker_is_relieved_by_name_or_above_a_level(run: Propose) -> None:
+    for arguments in (("relieve", "1", "--to", "60%"), ("--relieve", "85%:60%")):
+        code, out, _ = run(FULL, *arguments)
+        assert (code, out.splitlines()[0]) == (0, "moves 1 replica (30 B); no plan can do with fewer")
+        assert "broker 1: disks 90.0 % full, then 60.0 %\n" in out
+    assert run(FULL, "--relieve", "95%:60%")[1].startswith("nothing to move")
+
+
+def test_a_level_that_is_not_reached_prints_the_nearest_plan_and_writes_nothing(
+    run: Propose, tmp_path: Path
+) -> None:
+    plan = tmp_path / "plan.json"
+    code, out, err = run(FULL, "relieve", "1", "--to", "40%", "--output", str(plan))
+    assert (code, out.splitlines()[0], plan.exists()) == (
+        1,
+        "moves 1 replica (30 B); no plan can do with fewer",
+        False,
+    )
+    assert "broker 1 stays 60.0 % full instead of 40 %" in err
+    assert run(FULL, "relieve", "1", "--to", "40%", "--allow-partial", "--output", str(plan))[0] == 0
+    assert plan.exists()
+
+
+def test_a_proposal_needs_a_goal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["propose"]) == 2
+    assert "GOAL" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from controller.messages.event import AnyEvent
 from controller.model.configs import SCHEDULE
 from controller.modes import GATEWAY
 from server.api.resources import proposals
-from server.api.shared.proposals import MAX_KEPT, MAX_OPEN, ProposalStore
+from server.api.shared.proposals import MAX_KEPT, MAX_OPEN, ProposalRequest, ProposalStore
 from tests.server.api.api_client import MOVE
 from tests.server.api.proposal_client import ProposalClient, answer
 
@@ -83,7 +83,7 @@ async def test_the_computation_gets_goals_options_limits_and_the_cluster(client:
         "max_moves": 9, "fix_racks": True, "disable_rack_aware": True, "weights": ["4=0.5"],
         "skip_moving": True,
         "by": "both", "byte_tolerance": "2%", "max_bytes": "1GiB", "headroom": "20%", "strict_racks": True,
-        "strict_sizes": False,
+        "strict_sizes": False, "relieve": None, "relieve_to": None, "allow_partial": False,
             "spread": "topic", "minimize": "bytes",
     }  # fmt: skip
     assert request["bandwidth"] is None
@@ -171,7 +171,7 @@ async def test_a_computation_that_breaks_is_a_reason(client: ProposalClient) -> 
 @pytest.mark.parametrize(
     ("body", "text"),
     [
-        ({}, "no goal: give at least one of drain, demote, add, to, balance, rf, racks and leaders"),
+        ({}, "no goal: give at least one of drain, demote, relieve, add, to, balance, rf, racks and leaders"),
         ({"rf": 0}, "rf"),
         ({"drain": "7"}, "drain"),
         ({"move": True}, "unknown"),
@@ -312,3 +312,10 @@ async def test_brokers_that_topics_cannot_move_to_are_refused(
     client: ProposalClient, body: Any, status: int, text: str
 ) -> None:
     assert await client.refusal("POST", "/v1/proposals", body) == (status, text)
+
+
+async def test_brokers_are_relieved_by_name_or_above_a_level() -> None:
+    named = ProposalRequest(relieve=[7, 8], relieve_to="60%")
+    assert proposals.words(named) == ["relieve", "7,8"]
+    above = proposals.options(ProposalRequest(relieve_over="85%:75%", allow_partial=True))
+    assert (above["relieve"], above["allow_partial"]) == ("85%:75%", True)
