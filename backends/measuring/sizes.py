@@ -125,8 +125,8 @@ class ReplicaSizes:
         self._last_topic = ""
 
     def size(self, key: TopicPartition) -> int | None:
-        """Return the bytes of a complete replica, or None if unknown."""
-        return self._state.cluster.sizes.get(key)
+        """Return the bytes of a complete copy, or None if unknown."""
+        return self._state.cluster.copied_size(key)
 
     def arrived(self, key: TopicPartition, broker: int) -> int | None:
         """Return the bytes that an adding replica on the broker has, or None if unknown."""

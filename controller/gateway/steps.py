@@ -17,6 +17,7 @@ the new term. Such a row need not be the newest: a cancel can wait behind the ro
 """
 
 from collections.abc import Iterable
+from itertools import islice
 
 from controller.cluster.config_keys import BROKER_KEYS
 from controller.gateway.table import COMMANDS, Command
@@ -26,6 +27,7 @@ from controller.model.configs import MAX_DISK_USAGE
 from controller.model.replicas import NO_LEADER, never_ends
 from controller.model.thresholds import Discrepancy
 from controller.model.upstream_step import Stage
+from controller.reassignment.planning import counted_size
 from controller.scheduling.steps import step_lists
 from controller.state.gateway import Suspect
 from controller.state.settings import CLUSTER_DEFAULT
@@ -88,7 +90,7 @@ def obstacle(state: State, partition: Partition, following: Replicas) -> str:
     expected = expected_replicas(state, partition.key)
     if partition.replicas != expected:
         return f"its replicas are {list(partition.replicas)}, where {list(expected)} were left"
-    size = state.cluster.sizes.get(partition.key, 0)
+    size = state.cluster.copied_size(partition.key) or 0
     added = (r for r in following if r not in partition.replicas)
     return next(filter(None, (_lack_of_space(state, broker, size) for broker in added)), "")
 
@@ -209,6 +211,10 @@ def _awaits_leader(d: Decision, partition: Partition, preferred: int) -> bool:
     return not sighting.is_confirmed
 
 
+MOST_LOOKED_AT = 1_000
+"""Steps in flight of which the directories are looked up for one that is to start."""
+
+
 def _lack_of_space(state: State, broker: int, size: int) -> str:
     """Return why the log directory that the broker would choose is too full; empty if it is not."""
     disks = [disk for disk in state.cluster.disks.get(broker, ()) if disk.total > 0 and not disk.cordoned]
@@ -220,11 +226,27 @@ def _lack_of_space(state: State, broker: int, size: int) -> str:
         or BROKER_KEYS[MAX_DISK_USAGE].default
     )
     used = (disk.total - disk.usable + size + state.backlog.usage.bytes_to(broker)) / disk.total
+    if used > limit:
+        used -= _to_other_directories(state, broker, disk.path) / disk.total
     return (
         ""
         if used <= limit
         else f"broker {broker}: {disk.path} would be {used:.0%} full, {limit:.0%} is the most"
     )
+
+
+def _to_other_directories(state: State, broker: int, path: str) -> int:
+    """Return the bytes of steps in flight to the broker whose replicas are known to be in other directories.
+
+    Up to MOST_LOOKED_AT steps are looked at. All bytes of the others count for the directory.
+    """
+    size = 0
+    for key in islice(state.in_flight, MOST_LOOKED_AT):
+        partition, stored = state.cluster.partition(*key), state.cluster.stored.get(key)
+        replica = None if stored is None else stored.on(broker)
+        if replica is not None and replica.log_dir != path and partition and broker in partition.adding:
+            size += counted_size(state, key)
+    return size
 
 
 def _request(d: Decision, partition: Partition, base: Replicas, following: Replicas) -> None:

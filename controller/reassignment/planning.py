@@ -183,7 +183,7 @@ def counted_size(state: State, key: TopicPartition) -> int:
     Before the first measurement after a start, a replica counts as all bytes that may be on their way: steps
     in flight take some of them, and how many is not known.
     """
-    size = state.cluster.sizes.get(key)
+    size = state.cluster.copied_size(key)
     if size is None and state.awaits_sizes:
         return state.backlog.usage.limits.bytes
     return 1 << (size - 1).bit_length() if size else 0

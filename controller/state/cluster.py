@@ -177,6 +177,14 @@ class ClusterState:
                 self.stored[key] = known.updated(found, partition.replicas)
         self.measured = True
 
+    def copied_size(self, key: TopicPartition) -> int | None:
+        """Return the bytes of a copy of the partition, or None if nothing is known.
+
+        They are those of the leader's replica; while that is not known, of the largest other one.
+        """
+        size = self.sizes.get(key)
+        return size if size is not None else max(self.stored.get(key, NOTHING_STORED).sizes, default=None)
+
     # ---- topics and partitions -----------------------------------------------------------------------------
 
     def put_topic(self, record: Topic) -> None:

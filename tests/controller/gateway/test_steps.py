@@ -9,6 +9,7 @@ from controller.messages.events import Stalled
 from controller.messages.job_events import RollBackJob
 from controller.model.cluster import Replicas
 from controller.model.errors import DONE, Outcome
+from controller.model.replicas import StoredReplica
 from controller.modes import EMBEDDED, GATEWAY, ZOOKEEPER
 from controller.reassignment.phases import Phase
 from controller.scheduling.limits import Capacity, LimitKind
@@ -181,6 +182,25 @@ def test_a_move_does_not_wait_for_room_in_a_cordoned_directory() -> None:
     gateway.do(Measured({key("foo-0"): 50}, {2: disks}))
     gateway.alter({"foo-0": (2, 3)})
     assert gateway.settle().kafka.replicas[key("foo-0")] == (2, 3)
+
+
+def test_a_move_does_not_wait_for_copies_to_other_directories_of_its_target() -> None:
+    gateway = Gateway(FOO, ("foo-1", (1, 4)))
+    disks = {2: [Disk("/a", 100, 60, 1), Disk("/b", 200, 150, 9)]}
+    gateway.do(Measured({key("foo-0"): 32, key("foo-1"): 32}, disks))
+    gateway.alter({"foo-1": (1, 2)})
+    gateway.alter({"foo-0": (2, 3)})
+    assert gateway.waiting_reason("foo-0") == "broker 2: /a would be 104% full, 90% is the most"
+    gateway.do(Measured({}, disks, {key("foo-1"): [StoredReplica(2, 1, "/b")]}))
+    assert gateway["foo-0"].moving
+
+
+def test_a_leader_that_does_not_report_its_size_counts_as_the_largest_replica() -> None:
+    gateway = Gateway(FOO)
+    stored = {key("foo-0"): [StoredReplica(9, 70, "/a"), StoredReplica(1, 50, "/a")]}
+    gateway.do(Measured({}, {2: [Disk("/a", 100, 30, 1)]}, stored))
+    gateway.alter({"foo-0": (2, 3)})
+    assert gateway.waiting_reason("foo-0") == "broker 2: /a would be 120% full, 90% is the most"
 
 
 def test_a_stopped_step_counts_against_the_limits_until_the_upstream_has_stopped_it() -> None:
