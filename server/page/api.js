@@ -25,6 +25,11 @@ export function setToken(token) {
   kept.clear();
 }
 
+export function forgetToken() {
+  sessionStorage.removeItem("token");
+  kept.clear();
+}
+
 export const hasToken = () => sessionStorage.getItem("token") !== null;
 
 // Raises an error without an answer, or for an answer that refuses.
@@ -78,3 +83,20 @@ export const post = (path, body) => send("POST", path, body && JSON.stringify(bo
 export const postText = (path, text, signal) => send("POST", path, text, signal);
 export const remove = (path) => send("DELETE", path);
 export const put = (path, body) => send("PUT", path, JSON.stringify(body));
+
+// The events of a stream of server-sent events, one after the other, until it ends.
+export async function* stream(path, signal) {
+  const answer = await answered("GET", path, { signal });
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await received(reader.read());
+    if (done) return;
+    const frames = (rest + value).split("\n\n");
+    rest = frames.pop();
+    for (const frame of frames) {
+      const data = frame.split("\n").filter((line) => line.startsWith("data:")).map((line) => line.slice(5)).join("");
+      if (data) yield JSON.parse(data);
+    }
+  }
+}

@@ -1,14 +1,19 @@
 // The first module: connects the pages with the server, and what is shared by them.
 "use strict";
 
-import { RequestError, setToken } from "./api.js";
+import { RequestError, forgetToken, hasToken, setToken } from "./api.js";
 import { ask } from "./confirm.js";
 import { element, setHidden, setText } from "./dom.js";
 import { drawPages, markPage, showHeader, showPill, startTheme } from "./header.js";
 import { jobActions } from "./job_actions.js";
+import { startKeys } from "./keys.js";
 import { Live } from "./live.js";
-import { Router } from "./router.js";
+import { notify, wanted } from "./notices.js";
+import { Router, find } from "./router.js";
 import { ROUTES } from "./routes.js";
+import { Search } from "./search.js";
+import { Stream } from "./stream.js";
+import { showTab } from "./tab.js";
 
 // What a page gets: what the server said last, and what a page may do.
 const app = {
@@ -73,19 +78,30 @@ function attempt(read) {
 
 async function show(read) {
   const { status, client } = read;
+  notify(app.status, status);
   Object.assign(app, { status, client, mayChange: client.role === "operator" });
   showHeader(status, client);
+  showTab(title, status);
   await router.page.update(read);
   trouble("server", "");
   setHidden(element("content"), false);
   setHidden(element("login"), true);
+  document.body.classList.remove("locked");
+  setHidden(element("leave"), !hasToken());
+  events.open();
 }
 
 function fail(error) {
   const refused = error instanceof RequestError;
+  const locked = error.status === 401;
   showPill(refused ? "refused" : "unreachable", "bad");
-  trouble("server", refused ? error.message : "reassignd does not answer. Retrying.");
-  if (error.status === 401 && element("login").hidden) {
+  showTab(title, null);
+  // Who has no token yet has done nothing wrong.
+  trouble("server", locked && !hasToken() ? "" : refused ? error.message : "reassignd does not answer. Retrying.");
+  if (locked && element("login").hidden) {
+    document.body.classList.add("locked");
+    events.close();
+    setText(element("host"), location.host);
     setHidden(element("content"), true);
     setHidden(element("login"), false);
     element("token").focus();
@@ -99,17 +115,30 @@ element("login").addEventListener("submit", async (event) => {
   await live.refresh();
 });
 
+element("leave").addEventListener("click", () => {
+  forgetToken();
+  live.forgetClient();
+  live.refresh();
+});
+
 // ---- start --------------------------------------------------------------------------------------------------------
 
-const live = new Live(show, fail);
-const router = new Router(ROUTES, element("content"), app, ({ route, title }) => {
+let title = ""; // of the page
+const live = new Live(show, fail, wanted);
+const events = new Stream(() => live.refresh(true));
+app.log = events.log;
+const router = new Router(ROUTES, element("content"), app, ({ route, title: opened }) => {
+  title = opened;
   trouble("page", "");
   say("");
-  document.title = `${title} · reassignd`;
+  showTab(title, app.status);
   markPage(route.path);
   if (app.status) live.refresh();
 });
 startTheme();
+startKeys(ROUTES, app.go);
+new Search((address) => find(ROUTES, address) !== null, app.go);
+document.addEventListener("visibilitychange", () => document.hidden && !wanted() && events.close());
 drawPages(ROUTES);
 router.open();
 live.run();

@@ -32,8 +32,10 @@ MOVED = {
 }
 """Path of a document of earlier versions -> the page that has its content now."""
 
+# `data:` is for the icon of the tab, which the page draws with the progress of the jobs.
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
+    " img-src data:;"
     " base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",

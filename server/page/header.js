@@ -2,7 +2,6 @@
 "use strict";
 
 import { element, h, setAttribute, setText } from "./dom.js";
-import { counted } from "./format.js";
 import { verdict } from "./health.js";
 import { icon } from "./icons.js";
 
@@ -16,7 +15,9 @@ export function showPill(text, kind) {
 
 export function showHeader(status, client) {
   setText(element("version"), status.version);
-  setText(element("cluster"), `cluster ${status.cluster_id}, ${counted(status.partitions.total, "partition")}`);
+  setText(element("cluster-name"), status.cluster_name);
+  setText(element("cluster-id"), status.cluster_id);
+  setAttribute(element("cluster"), "title", `Kafka's cluster id: ${status.cluster_id}`);
   setText(element("client"), `${client.principal}, ${client.role}`);
   showPill(...verdict(status));
 }

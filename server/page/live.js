@@ -16,8 +16,9 @@ export class Live {
 
   // `show({ status, client, paced })` updates the document; `fail(error)` says that the server refuses or does not
   // answer. `paced` is true when nobody asked for the refresh: then a page may read large answers less often.
-  constructor(show, fail) {
-    [this.show, this.fail] = [show, fail];
+  // `watching()` says whether the user wants notifications: then a hidden tab reads too, less often.
+  constructor(show, fail, watching) {
+    [this.show, this.fail, this.watching] = [show, fail, watching];
     this.locked = false; // whether a token is needed: until there is one, nothing is read
     document.addEventListener("visibilitychange", () => {
       if (!document.hidden && !this.locked) this.refresh();
@@ -65,7 +66,7 @@ export class Live {
 
   async run() {
     const began = performance.now();
-    if (!document.hidden && !this.locked) await this.refresh(true);
-    setTimeout(() => this.run(), Math.max(EVERY_MS, Math.min(LONGEST_MS, SHARE * (performance.now() - began))));
+    if ((!document.hidden || this.watching()) && !this.locked) await this.refresh(true);
+    setTimeout(() => this.run(), Math.max(document.hidden ? LONGEST_MS : EVERY_MS, Math.min(LONGEST_MS, SHARE * (performance.now() - began))));
   }
 }

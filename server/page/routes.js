@@ -10,14 +10,14 @@ import { page as plan } from "./pages/plan.js";
 import { page as propose } from "./pages/propose.js";
 import { page as settings } from "./pages/settings.js";
 
-// Pages with a `label` are in the navigation, with the icon of that name. `:name` stands for a part of the address.
+// Pages with a `label` are in the navigation, with the icon of that name. `g` and the `key` open it. `:name` stands for a part of the address.
 export const ROUTES = [
-  { path: "", label: "Overview", icon: "overview", page: overview },
-  { path: "map", label: "Map", icon: "map", page: map },
-  { path: "jobs", label: "Jobs", icon: "jobs", page: jobs },
+  { path: "", label: "Overview", icon: "overview", key: "o", page: overview },
+  { path: "map", label: "Map", icon: "map", key: "m", page: map },
+  { path: "jobs", label: "Jobs", icon: "jobs", key: "j", page: jobs },
   { path: "jobs/:job", page: job },
-  { path: "plan", label: "Plan", icon: "plan", page: plan },
+  { path: "plan", label: "Plan", icon: "plan", key: "p", page: plan },
   { path: "plan/propose", page: propose },
-  { path: "settings", label: "Settings", icon: "settings", page: settings },
-  { path: "history", label: "History", icon: "history", page: history },
+  { path: "settings", label: "Settings", icon: "settings", key: "s", page: settings },
+  { path: "history", label: "History", icon: "history", key: "h", page: history },
 ];

@@ -8,6 +8,7 @@ import { bytes, count, counted, duration, rate, time } from "../format.js";
 import { problemLines } from "../health.js";
 import { JobCard } from "../job_card.js";
 import { jobTable, noJobs } from "../jobs.js";
+import { newLogPanel } from "../log_panel.js";
 import { reasonTable } from "../reasons.js";
 import { newThroughput } from "../throughput.js";
 
@@ -94,6 +95,7 @@ class Overview {
     this.app = app;
     this.pauses = null;
     [this.jobs, this.none, this.throughput, this.incoming] = [jobTable(app), noJobs(), newThroughput(), incomingTable()];
+    this.log = newLogPanel(app.log);
     this.cards = new Map(); // by the number of the job, those of the open jobs
     this.running = h("div", { id: "running" });
     this.reasons = reasonTable("reasons", "Reasons, the most frequent first");
@@ -106,8 +108,8 @@ class Overview {
     this.flow = section("flow", "Where data flows");
     this.flows = new FlowView(this.flow, { heading: "h3", brief: true });
     this.ended = section("ended", "Jobs that have ended", this.jobs.node, h("p", {}, h("a", { href: "#/jobs" }, "All jobs")));
-    root.append(h("div", { class: "page-head" }, h("h1", {}, "Overview"), this.pauseAll), this.problems, this.paused, this.running, this.none, this.reasonsSection, this.flow,
-      h("section", { class: "card", "aria-label": "Numbers" }, this.numbers), this.throughput.node, this.incomingSection, this.ended);
+    root.append(h("div", { class: "page-head" }, h("h1", {}, "Overview"), this.pauseAll), this.problems, this.paused, this.running, this.none, this.flow, this.reasonsSection,
+      h("section", { class: "card", "aria-label": "Numbers" }, this.numbers), this.throughput.node, this.incomingSection, this.log.node, this.ended);
   }
 
   // The entries about a pause do not change while it lasts, so they are read once.
@@ -142,6 +144,7 @@ class Overview {
     this.jobs.show(ended);
     setHidden(this.ended, !ended.length);
     setHidden(this.none, total > 0);
+    this.log.update();
     this.reasons.show(status.reasons, status.other_reasons);
     this.incoming.show(status.incoming);
     setHidden(this.reasonsSection, !status.reasons.length);

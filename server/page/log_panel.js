@@ -1,0 +1,37 @@
+// What just happened, the newest first, and the switch of the notifications.
+"use strict";
+
+import { h, keyed, section, setHidden, setText } from "./dom.js";
+import { time } from "./format.js";
+import { possible, want, wanted } from "./notices.js";
+
+const SHOWN = 12;
+
+// `log` has `lines`, the newest first.
+export function newLogPanel(log) {
+  const list = h("ol", { id: "log" });
+  const none = h("p", { class: "hint" }, "Nothing has happened since this page was opened.");
+  const toggle = h("button", { type: "button", id: "notify", onclick: async () => {
+    await want(!wanted());
+    showToggle();
+  } });
+  const showToggle = () => {
+    setHidden(toggle, !possible());
+    setText(toggle, wanted() ? "Stop notifications" : "Notify me when a job ends or is held");
+  };
+  showToggle();
+  return {
+    node: section("log", "What just happened", list, none, h("p", {}, toggle)),
+    update() {
+      const shown = log.lines.slice(0, SHOWN);
+      const make = () => h("li", {}, h("time"), h("a"));
+      keyed(list, shown.map(({ id }) => String(id)), make).forEach((item, place) => {
+        const { ms, text, job } = shown[place];
+        setText(item.firstChild, time(ms));
+        setText(item.lastChild, text);
+        if (job !== null) item.lastChild.href = `#/jobs/${job}`;
+      });
+      setHidden(none, shown.length > 0);
+    },
+  };
+}

@@ -1,0 +1,101 @@
+"""What is around every page: search, keys, tab, theme, log and login. Skipped without Chromium."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.server.page.site import FAST, Open, Site
+from tools.chromium import MISSING, chromium
+
+pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
+
+
+def test_a_job_is_found_and_opened_by_keyboard(site: Site) -> None:
+    job = site.submit(range(40))
+    page = site.open("", FAST)
+    page.press("/")
+    page.type(f"job {job}")
+    page.wait("document.querySelector('#hits [aria-selected=true]')")
+    assert page.run("document.activeElement.getAttribute('aria-activedescendant')") == "hit-0"
+    page.press("Enter")
+    page.wait(f"location.hash === '#/jobs/{job}'")
+    page.wait("document.getElementById('found').hidden")
+
+
+def test_a_search_without_a_hit_says_so(site: Site) -> None:
+    page = site.open()
+    page.press("/")
+    page.type("nope")
+    page.wait("document.getElementById('search-note').innerText === 'Nothing is named nope.'")
+    page.press("Escape")
+    page.wait("document.getElementById('found').hidden")
+
+
+def test_keys_are_listed_and_open_pages(site: Site) -> None:
+    page = site.open()
+    page.press("?")
+    page.wait("document.getElementById('keys').open")
+    assert "Search" in page.text("#keys")
+    page.press("Escape")
+    page.press("g")
+    page.press("s")
+    page.wait("location.hash === '#/settings'")
+    assert page.text("#pages [aria-current]") == "Settings"
+
+
+def test_the_tab_shows_the_progress_and_what_is_wrong(site: Site) -> None:
+    page = site.open("", FAST)
+    assert page.run("document.title") == "Overview · reassignd"
+    site.submit(range(40))
+    page.wait("/^\\d+\\u00a0% · Overview · reassignd$/.test(document.title)")
+    icon = page.run("document.getElementById('icon').href")
+    site.post("brokers/3/stop")
+    page.wait("document.title.startsWith('⚠ ')")
+    page.wait("document.getElementById('icon').href !== " + repr(icon))
+
+
+def test_the_theme_is_kept(site: Site) -> None:
+    page = site.open()
+    light = page.run("getComputedStyle(document.body).backgroundColor")
+    for _ in range(2):
+        page.run("document.getElementById('theme').click()")
+    assert page.run("document.documentElement.dataset.theme") == "dark"
+    assert page.run("getComputedStyle(document.body).backgroundColor") != light
+    again = site.open()
+    assert again.run("document.documentElement.dataset.theme") == "dark"
+    again.run("localStorage.removeItem('theme')")
+
+
+def test_the_log_says_what_happens(site: Site) -> None:
+    page = site.open()
+    job = site.submit(range(3))
+    page.wait(f"document.getElementById('log').innerText.includes('Job {job} was accepted: 3 partitions.')")
+    site.post(f"jobs/{job}/pause")
+    page.wait(f"document.getElementById('log').innerText.includes('Job {job} is paused.')")
+
+
+def test_an_address_without_a_page_says_so(site: Site) -> None:
+    page = site.open("#/nowhere")
+    assert page.text("#content h1") == "There is no such page"
+    page.run("location.hash = '#job-7'")
+    page.wait("location.hash === '#/jobs/7'")
+    page.wait("document.getElementById('gone')?.hidden === false")
+
+
+def test_the_login_says_what_it_needs_and_that_a_token_is_wrong(start: Open, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("secret-of-at-least-sixteen-characters")
+    token.chmod(0o600)
+    page = start(**{"http.token.file": str(token)}).page()
+    page.wait("!document.getElementById('login').hidden")
+    assert page.text("#login h1") == "Sign in to reassignd"
+    assert page.run("document.getElementById('trouble').hidden")
+    page.type("wrong")
+    page.press("Enter")
+    page.wait("!document.getElementById('trouble').hidden")
+    page.run("document.getElementById('token').select()")
+    page.type("secret-of-at-least-sixteen-characters")
+    page.press("Enter")
+    page.wait("!document.getElementById('content').hidden")
+    page.run("document.getElementById('leave').click()")
+    page.wait("!document.getElementById('login').hidden")
