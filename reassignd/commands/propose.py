@@ -266,7 +266,8 @@ def propose(
             )
         return _propose(client, source, where, goal_options, files, execution, output_format)
     except PartialPlanError as error:
-        _show(error.proposal, Files(None, None), output_format)
+        if error.proposal.changes:
+            _show(error.proposal, Files(None, None), output_format)
         return _fail(error.reasons)
     except ProposalError as error:
         return _fail(error.reasons)

@@ -30,6 +30,7 @@ EXACT_CHOICES = 3_000
 EFFORT = 4.0
 """Bound of the effort for the integer program, in the solver's own deterministic unit."""
 MANY = 2**62
+MOST_NAMES = 5
 RATIO_STEPS = 20
 """Steps per unit of copied per freed bytes in which the replicas of a large problem are ordered."""
 
@@ -70,19 +71,20 @@ def relieve(problem: Problem, given: Input) -> Relief:
     elif exact.proven:
         bounds = max(bounds[0], exact.moves), max(bounds[1], exact.bytes)
     freed = level.used - plan.freed()
+    unknown = [node.id for node in problem.nodes if node.disk is None]
+    silent = (f"left as they are: {_brokers(unknown)} not report how full the disks are",) if unknown else ()
     short = tuple(_short(problem, level, freed, each) for each in sources.tolist() if plan.missing[each] > 0)
     notes = tuple(_note(problem, level, freed, each) for each in sources.tolist() if plan.missing[each] <= 0)
-    return Relief(plan.placement.sets, *bounds, notes, short)
+    return Relief(plan.placement.sets, *bounds, (*notes, *silent), short)
 
 
 def _levels(problem: Problem) -> _Level:
     goal, ids = problem.goal, problem.table.brokers.tolist()
     nodes = {node.id: node for node in problem.nodes}
-    unknown = [each for each in sorted(goal.relieve) if nodes[each].disk is None]
-    if unknown:
-        raise ProposalError(
-            [f"broker {each} does not report how full its disks are (Kafka 3.3)" for each in unknown]
-        )
+    named = goal.relieve if goal.relieve_over is None else nodes.keys()
+    unknown = [each for each in sorted(named) if nodes[each].disk is None]
+    if unknown and (goal.relieve_over is None or len(unknown) == len(nodes)):
+        raise ProposalError([f"{_brokers(unknown)} not report how full the disks are (Kafka 3.3)"])
     disks = [nodes[each].disk if each in nodes else None for each in ids]
     total = np.array([0 if disk is None else disk.total for disk in disks], np.int64)
     used = np.array([0 if disk is None else disk.used for disk in disks], np.int64)
@@ -317,6 +319,11 @@ class _Program:
             model.add_at_most_one(members)
         for target, parts in arriving.items():
             model.add(sum(parts) <= int(room[target]))
+
+
+def _brokers(ids: Sequence[int]) -> str:
+    names = ", ".join(map(str, ids[:MOST_NAMES])) + (", …" if len(ids) > MOST_NAMES else "")
+    return f"broker {names} does" if len(ids) == 1 else f"brokers {names} do"
 
 
 def _percent(used: int, total: int) -> str:

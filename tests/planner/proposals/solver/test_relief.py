@@ -101,8 +101,13 @@ def test_bad_input_is_named(goals: list[str], options: dict[str, object], messag
 
 
 def test_a_broker_whose_disks_are_not_known_cannot_be_relieved() -> None:
-    with pytest.raises(ProposalError, match="broker 1 does not report how full its disks are"):
+    with pytest.raises(ProposalError, match="broker 1 does not report how full the disks are"):
         proposed(with_disks(FULL, {2: 100}), "relieve", "1")
+    with pytest.raises(ProposalError, match="brokers 1, 2, 3, 4 do not report how full the disks are"):
+        proposed(with_disks(FULL, {}), relieve="85%:75%")
+    found = proposed(with_disks(FULL, {1: 100, 3: 100}), relieve="85%:80%")
+    assert found.notes[-2] == "left as they are: brokers 2, 4 do not report how full the disks are"
+    assert not any(each.gains for each in found.brokers if each.broker in {2, 4})
 
 
 @pytest.mark.parametrize("minimize", ["bytes", "moves"])
