@@ -55,7 +55,8 @@ class Operator:
         self.page.go("about:blank")  # A change of the hash alone does not load the page again.
         self.page.go(self.url + path)
         self.page.wait(
-            "document.querySelector('article, table tbody tr, #plan-form:not([hidden]), #none:not([hidden])')"
+            "document.querySelector('article, table tbody tr, .map [data-broker], #plan-form:not([hidden]),"
+            " #none:not([hidden])')"
         )
 
     def picture(self, name: str, selector: str = "body") -> None:
@@ -140,6 +141,9 @@ def run(operator: Operator, number: int) -> None:
     operator.picture("job", "#detail")
     operator.go()
     operator.picture("overview")
+    operator.go("#/map")
+    page.wait("document.querySelectorAll('.map .arrows .flow').length")
+    operator.picture("map")
     stop_broker(operator, number)
     page.wait("document.getElementById('reasons').innerText.includes('broker 6')")
     operator.go()
