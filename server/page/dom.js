@@ -13,7 +13,8 @@ export function h(tag, attributes = {}, ...children) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value === true ? "" : value);
   }
-  node.append(...children.filter((child) => child !== null && child !== false));
+  const shown = children.flat().filter((child) => child !== null && child !== undefined && child !== false);
+  node.append(...shown.map((child) => (child instanceof Node ? child : visible(child))));
   return node;
 }
 

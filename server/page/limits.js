@@ -1,40 +1,19 @@
-// The limits, the throttle and pace: their use, and a change with what it would start.
+// The limits, the throttle and pace in words, and a change with what it would start.
 "use strict";
 
 import { getNow, post, put } from "./api.js";
 import { ask, wholeNumber } from "./confirm.js";
-import { Table, buttons, progress } from "./dom.js";
 import { count, counted, rate, readRate } from "./format.js";
 import { PACE, changePace, paceRow, paceValue } from "./pace_limit.js";
 
 const BROKERS = 3; // brokers that a preview names
 
-const used = (limit) => (limit.used === null ? "" : count(limit.used));
-
 const valueOf = (name, value) => (value === null ? "none" : name === "throttle" ? rate(value) : count(value));
 
-const limitValue = (limit) => (limit.name === PACE ? paceValue(limit) : valueOf(limit.name, limit.limit));
-
-export function limitTable(app) {
-  const use = progress((limit) => ({
-    value: limit.used ?? 0,
-    total: limit.used === null || limit.limit === null ? null : limit.limit,
-    text: used(limit),
-    label: `${used(limit)} of ${count(limit.limit)} used of limit ${limit.name}`,
-  }));
-  const change = ({ name }) => ["Change…", `Change limit ${name}`, () => changeAsItIs(name, app)];
-  return new Table("limits", "Limits, and what steps in flight use of them", [
-    { label: "limit", text: (limit) => limit.name },
-    { label: "what", wide: true, text: (limit) => limit.meaning },
-    { label: "value", number: true, text: (limit) => limitValue(limit) },
-    { label: "used", ...use },
-    { label: "config", wide: true, text: (limit) => limit.config },
-    { label: "change", ...buttons((limit) => (app.mayChange ? [change(limit)] : [])) },
-  ], (limit) => limit.name);
-}
+export const limitValue = (limit) => (limit.name === PACE ? paceValue(limit) : valueOf(limit.name, limit.limit));
 
 // The rows on the page may be older than the last change: the dialog says the value of this moment.
-async function changeAsItIs(name, app) {
+export async function changeAsItIs(name, app) {
   const read = await app.attempt(() => getNow("v1/limits"));
   if (!read) return;
   if (name === PACE) await changePace(paceRow(read.pace), app);

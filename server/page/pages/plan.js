@@ -1,4 +1,4 @@
-// Submit a plan: it is checked as it is entered, then reviewed in numbers, then started, queued, or started paused.
+// Submit a plan, which the address can have: ?plan=. It is checked as it is entered, then reviewed in numbers, then started, queued, or started paused.
 "use strict";
 
 import { RequestError, get, postText, withQuery } from "../api.js";
@@ -35,7 +35,7 @@ function startLines(review, how, options, openJobs) {
 }
 
 class Submission {
-  constructor(root, app) {
+  constructor(root, params, app) {
     this.app = app;
     this.uploaded = null; // the text of a file that is too large to be shown
     this.checking = null; // aborts the check that runs
@@ -43,6 +43,10 @@ class Submission {
     this.rollback = null;
     this.parts = newReview();
     root.append(h("h1", {}, "Plan"), planTabs("plan"), ...this.#planForm(), this.#reviewed(), this.#submitted());
+    if (params.plan) {
+      this.area.value = params.plan;
+      this.changed();
+    }
   }
 
   #planForm() {
@@ -186,4 +190,4 @@ class Submission {
   }
 }
 
-export const page = { title: () => "Plan", open: (root, _params, app) => new Submission(root, app) };
+export const page = { title: () => "Plan", open: (root, params, app) => new Submission(root, params, app) };

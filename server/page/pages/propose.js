@@ -1,18 +1,24 @@
-// The wizards: choose a goal, see the numbers before and after, then start or queue the plan as a job.
+// The builder of plans: choose a goal, brokers and topics; see the plan, the proof that no plan moves less, and the
+// forecast; then start or queue it as a job. The address can have the goal: ?goal=drain&brokers=7&topics=orders.
 "use strict";
 
 import { RequestError, get, post, remove, withQuery } from "../api.js";
 import { brokerTable, charts } from "../broker_figures.js";
+import { BrokerPicker } from "../broker_picker.js";
+import { facts } from "../build.js";
 import { h, setHidden, setText } from "../dom.js";
 import { rateLine, scheduledLine } from "../forecast.js";
-import { count, counted, duration, rate, readRate, visible } from "../format.js";
+import { bytes, count, counted, duration, rate, readRate, time, visible } from "../format.js";
 import { planTabs } from "../plan_tabs.js";
 import { saveJson } from "../save.js";
+import { TopicPicker } from "../topic_picker.js";
 
 const POLL_MS = 500;
 
 const GOALS = [
   ["drain", "Drain brokers", "so that they can be stopped"],
+  ["demote", "Take leaders away", "from brokers, for a short maintenance; no data moves"],
+  ["to", "Move topics", "to brokers of your choice"],
   ["add", "Add brokers", "and even out replicas"],
   ["rf", "Replication factor", "of some topics"],
   ["balance", "Balance", "replicas and preferred leaders"],
@@ -25,7 +31,6 @@ const check = (name, label) => h("p", {}, h("label", {}, h("input", { type: "che
 
 function options() {
   return h("details", {}, h("summary", {}, "Options"),
-    line(null, "Only topics that match", h("input", { name: "topics", autocomplete: "off", placeholder: "orders.*" })),
     line(null, "Not topics that match", h("input", { name: "exclude_topics", autocomplete: "off" })),
     line("add balance", "Allowed deviation from even counts", h("input", { name: "tolerance", autocomplete: "off", placeholder: "5%" })),
     line("add balance", "Even out", choices("by", [["", "replicas, and bytes where sizes are known"], ["replicas", "replicas"], ["bytes", "bytes"], ["both", "both"]])),
@@ -37,23 +42,45 @@ function options() {
     check("skip_moving", "Leave out partitions that are being reassigned or queued"));
 }
 
+const shown = (value) => (value === null || value === undefined ? null : value);
+
+// The proposal in numbers, the proof first.
+function numbers(figures) {
+  const { forecast, moves, moves_bound: bound } = figures;
+  const proof = figures.fewest_moves_proven ? "no plan moves fewer: proven" : `at least ${count(bound)} are needed`;
+  const ends = forecast && moves && shown(forecast.scheduled_seconds) !== null ? `about ${time(Date.now() + 1000 * forecast.scheduled_seconds)}` : null;
+  return facts([
+    ["replicas to copy", moves ? `${count(moves)} (${proof})` : "none"],
+    ["bytes to copy", moves ? `${bytes(figures.bytes)}${figures.fewest_bytes_proven ? " (no plan copies fewer: proven)" : ""}` : null],
+    ["partitions that change", count(figures.partitions)],
+    ["leaders that change", count(figures.leader_changes)],
+    ["takes", forecast && moves ? duration(forecast.seconds) || "less than 1 s" : null],
+    ["would end, if started now", ends],
+  ]);
+}
+
 // What a proposal does, in words.
 function lines(figures) {
   const { forecast } = figures;
-  const time = forecast && figures.moves
+  const words = forecast && figures.moves
     ? [`forecast: ${duration(forecast.seconds)} at ${rate(forecast.bandwidth)} per broker, under the limits in force`, rateLine(forecast), scheduledLine(forecast)].filter(Boolean)
     : [];
   const more = figures.left_out_partitions ? [`${counted(figures.left_out_partitions, "partition")} left out`] : [];
-  return [...figures.summary, ...time, ...more];
+  return [...figures.summary, ...words, ...more];
 }
 
-class Wizard {
-  constructor(root, app) {
+class Builder {
+  constructor(root, params, app) {
     this.app = app;
+    this.brokers = new BrokerPicker();
+    this.topics = new TopicPicker();
+    this.first = (params.brokers ?? "").split(",").filter((each) => /^\d+$/.test(each)).map(Number); // brokers of the address
     this.brokerTable = brokerTable();
     this.shown = null; // the proposal on the page
     this.running = null; // the number of the proposal that is being computed
     root.append(h("h1", {}, "Plan"), planTabs("propose"), this.#goalForm(), this.#computing(), this.#result());
+    if (GOALS.some(([goal]) => goal === params.goal)) this.form.elements.job.value = params.goal;
+    if (params.topics) this.topics.expression = params.topics;
     this.showFields();
     this.load = app.guard(() => this.readBrokers());
   }
@@ -61,12 +88,12 @@ class Wizard {
   #goalForm() {
     const goals = GOALS.map(([value, label, note], place) =>
       h("label", {}, h("input", { type: "radio", name: "job", value, checked: place === 0 }), ` ${label} `, h("small", {}, note)));
-    this.brokers = h("div", { id: "brokers" });
     this.propose = h("button", { id: "propose", class: "primary" }, "Propose");
     this.form = h("form", { id: "wizard", class: "card", hidden: true, onchange: () => this.showFields(), onsubmit: this.app.guard(() => this.compute("v1/proposals", this.goal())) },
-      h("fieldset", { id: "jobs-of-wizard" }, h("legend", {}, "What is to be done?"), ...goals),
-      h("fieldset", { id: "brokers-of-wizard", "data-for": "drain add" }, h("legend", {}, "Which brokers?"), this.brokers),
-      line("rf", "Replication factor", h("input", { name: "rf", type: "number", min: 1, max: 32767, value: 3 })),
+      h("fieldset", { id: "jobs-of-wizard" }, h("legend", {}, "1. What is to be done?"), ...goals),
+      h("fieldset", { id: "topics-of-wizard" }, h("legend", {}, "2. Which topics?", h("small", { "data-not-for": "to" }, " All of them, if you choose none.")), this.topics.node),
+      h("fieldset", { id: "brokers-of-wizard", "data-for": "drain demote add to" }, h("legend", {}, "3. Which brokers?"), this.brokers.node),
+      line("rf", "3. Replication factor", h("input", { name: "rf", type: "number", min: 1, max: 32767, value: 3 })),
       options(), h("p", {}, this.propose, " Nothing moves yet."));
     return this.form;
   }
@@ -80,7 +107,7 @@ class Wizard {
   }
 
   #result() {
-    [this.summary, this.charts, this.rest] = [h("ul", { id: "summary" }), h("div", { id: "charts" }), h("p", { id: "rest" })];
+    [this.numbers, this.summary, this.charts, this.rest] = [h("div", { id: "plan-numbers" }), h("ul", { id: "summary" }), h("div", { id: "charts" }), h("p", { id: "rest" })];
     this.title = h("h2", { id: "result-title", tabindex: "-1" }, "Proposal");
     this.startNow = h("button", { name: "how", value: "start", id: "start-now", class: "primary" });
     const button = (id, action, label) => h("button", { type: "button", id, onclick: this.app.guard(action) }, label);
@@ -91,7 +118,7 @@ class Wizard {
         button("save-plan", () => this.save("plan"), "Save the plan"), button("save-rollback", () => this.save("rollback"), "Save the rollback")));
     this.started = h("p", { id: "started", role: "status" });
     this.result = h("section", { id: "result", class: "card", "aria-labelledby": "result-title", hidden: true },
-      this.title, this.summary, this.charts, this.brokerTable.node, this.rest, this.start, this.started);
+      this.title, this.numbers, this.summary, this.charts, this.brokerTable.node, this.rest, this.start, this.started);
     return this.result;
   }
 
@@ -103,15 +130,12 @@ class Wizard {
 
   showFields() {
     for (const node of this.form.querySelectorAll("[data-for]")) node.hidden = !node.dataset.for.split(" ").includes(this.job);
+    for (const node of this.form.querySelectorAll("[data-not-for]")) node.hidden = node.dataset.notFor === this.job;
   }
 
   async readBrokers() {
-    const { brokers: all, excluded } = await get("v1/placement");
-    this.brokers.replaceChildren(...all.map((broker) => {
-      const notes = [broker.rack, broker.live ? "" : "offline", excluded.includes(broker.id) ? "excluded" : ""].filter(Boolean);
-      const box = h("input", { type: "checkbox", name: "broker", value: broker.id });
-      return h("label", {}, box, visible(` ${broker.id}${notes.length ? ` (${notes.join(", ")})` : ""}`));
-    }));
+    await this.brokers.read(this.first);
+    this.first = [];
     setHidden(this.form, false);
   }
 
@@ -119,14 +143,17 @@ class Wizard {
   goal() {
     const data = new FormData(this.form);
     const { job } = this;
-    const chosen = data.getAll("broker").map(Number);
-    const body = { drain: { drain: chosen }, add: { add: chosen }, rf: { rf: Number(data.get("rf")) }, balance: { balance: true }, racks: { racks: true } }[job];
-    for (const name of ["topics", "exclude_topics", "tolerance", "by", "spread", "minimize", "preferred_leaders"]) {
+    const { chosen } = this.brokers;
+    const topics = this.topics.expression;
+    const body = { drain: { drain: chosen }, demote: { demote: chosen }, to: { to: chosen }, add: { add: chosen }, rf: { rf: Number(data.get("rf")) }, balance: { balance: true }, racks: { racks: true } }[job];
+    if (topics) body.topics = topics;
+    for (const name of ["exclude_topics", "tolerance", "by", "spread", "minimize", "preferred_leaders"]) {
       if (data.get(name) && !this.form.elements[name].closest("[hidden]")) body[name] = data.get(name);
     }
     if (data.get("max_moves")) body.max_moves = Number(data.get("max_moves"));
     for (const name of ["fix_racks", "skip_moving"]) if (data.get(name)) body[name] = true;
-    if ((job === "drain" || job === "add") && !chosen.length) throw new RequestError(400, "Choose at least one broker.");
+    if (job === "to" && !topics) throw new RequestError(400, "Choose at least one topic.");
+    if (["drain", "demote", "add", "to"].includes(job) && !chosen.length) throw new RequestError(400, "Choose at least one broker.");
     return body;
   }
 
@@ -170,6 +197,7 @@ class Wizard {
   show(proposal) {
     this.shown = proposal;
     const { figures } = proposal;
+    this.numbers.replaceChildren(numbers(figures));
     this.summary.replaceChildren(...lines(figures).map((text) => h("li", {}, visible(text))));
     this.charts.replaceChildren(...charts(figures));
     setText(this.rest, this.brokerTable.show(figures));
@@ -210,4 +238,4 @@ class Wizard {
   }
 }
 
-export const page = { title: () => "Propose a plan", open: (root, _params, app) => new Wizard(root, app) };
+export const page = { title: () => "Propose a plan", open: (root, params, app) => new Builder(root, params, app) };

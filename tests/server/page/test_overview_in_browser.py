@@ -118,19 +118,19 @@ def shows_throttle_of_others(page: Page, expected: str) -> None:
 def test_a_schedule_is_checked_then_set_then_removed(site: Site) -> None:
     page = site.open("#/settings", FAST)
     assert page.text("#schedule-now") == "There is no schedule: steps may start at any time."
-    page.tab_to("Change the schedule…")
-    page.press("Enter")
-    page.wait(OPEN)
+    page.wait("document.querySelector('.week.editable')")
+    page.run("document.getElementById('schedule-text').focus()")
     page.type("Mon-Sunday 25:00")
-    page.wait("document.getElementById('confirm-error').innerText")
+    page.wait("document.getElementById('schedule-check').className === 'bad'")
     replace(page, "Mon-Sun 00:00-24:00 throttle=50KB; tz=UTC")
-    said(page, "with a throttle of 50 kB/s. Times of the periods are in UTC.")
+    page.wait("document.getElementById('schedule-check').innerText.startsWith('If you save it: ')")
+    assert "with a throttle of 50 kB/s. Times of the periods are in UTC." in page.text("#schedule-check")
     page.press("Enter")
-    page.wait("document.querySelectorAll('#periods tbody tr').length === 1")
-    assert "Steps may start" in page.text("#schedule-now")
+    page.wait("document.getElementById('schedule-now').innerText.startsWith('Steps may start')")
+    assert page.run("document.querySelectorAll('.week .open').length") == 7
     assert site.api.get("schedule").json()["now"]["throttle"] == 50_000
     assert site.api.put("schedule", content='{"schedule": null}').status_code == 200
-    page.wait("document.getElementById('periods').hidden")
+    page.wait("!document.querySelector('.week .open')")
 
 
 def test_a_closed_schedule_says_why_nothing_starts(site: Site) -> None:
@@ -198,7 +198,7 @@ def test_pace_is_switched_on_and_off_among_the_limits(site: Site) -> None:
     page.press("Enter")
     page.wait("document.getElementById('said').innerText === 'Pace: 12.5 ms → 2 times the idle latency.'")
     assert site.api.put("limits", json={"pace": "off"}).status_code == 200
-    page.wait("document.querySelector('#limits tbody tr:last-child').innerText.includes('off')")
+    page.wait("document.querySelector('.gauge:last-child').innerText.includes('off')")
 
 
 def test_pace_is_shown_with_a_drawing_for_each_broker_while_it_is_on(site: Site) -> None:

@@ -1,0 +1,21 @@
+// Small parts of pages: badges, bars, facts, buttons.
+"use strict";
+
+import { h } from "./dom.js";
+import { visible } from "./format.js";
+
+// A state in a word, with a shape before it, so that it does not depend on colors. Kinds: good, info, warn, bad, and none.
+export const badge = (kind, text) => h("span", { class: `badge ${kind}`.trim() }, text);
+
+// A share of a whole as a bar, with the words beside it.
+export function meter(value, total, text, label = text) {
+  const share = total ? Math.min(100, (100 * value) / total) : 0;
+  const bar = h("progress", { max: 100, value: share, "aria-label": visible(label), class: share >= 90 ? "full" : "" });
+  return h("span", { class: "meter" }, total ? bar : null, h("span", {}, text));
+}
+
+// Names with values, as a list of terms. Rows are [name, value]; those without a value are left out.
+export const facts = (rows) => h("dl", { class: "facts" }, rows.filter(([, value]) => value !== null && value !== undefined && value !== "")
+  .map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+
+export const button = (text, onclick, kind = "", more = {}) => h("button", { type: "button", class: kind, onclick, ...more }, text);

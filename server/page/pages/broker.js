@@ -1,0 +1,141 @@
+// One broker: what it holds, its directories, what can be done with it, and its partitions.
+"use strict";
+
+import { get, post } from "../api.js";
+import { badge, button, facts, meter } from "../build.js";
+import { flags, movesText, percent, planLink, sized, stateBadge } from "../broker_words.js";
+import { h, setHidden, setText } from "../dom.js";
+import { bytes, count, counted } from "../format.js";
+import { basisText, Listing } from "../listing.js";
+import { HEALTHS, STATES, partitionColumns } from "../partition_words.js";
+
+export const page = {
+  title: ({ broker }) => `Broker ${broker}`,
+  open(root, { broker: id }, app) {
+    const view = newView(root, id);
+    const list = new Listing(view.partitions, app, {
+      id: "partitions-of-broker",
+      path: "v1/partitions",
+      rows: "partitions",
+      noun: "partition",
+      caption: `Partitions of broker ${id}`,
+      columns: partitionColumns,
+      keyOf: (row) => `${row.topic}-${row.partition}`,
+      search: { name: "topic", label: "Search by topic" },
+      filters: [STATES, HEALTHS],
+      fixed: { broker: id },
+      query: { sort: "size", descending: true },
+    });
+    let closed = false;
+    async function update() {
+      try {
+        const { broker, basis } = await get(`v1/brokers/${id}`);
+        if (closed) return;
+        setText(view.trouble, "");
+        show(view, broker, basis, app);
+      } catch (error) {
+        setText(view.trouble, error.message);
+      }
+      await list.update();
+    }
+    return {
+      update,
+      close() {
+        closed = true;
+        list.close();
+      },
+    };
+  },
+};
+
+function newView(root, id) {
+  const view = {
+    badges: h("span", { class: "badges" }),
+    actions: h("p", { class: "actions" }),
+    trouble: h("p", { role: "alert", class: "bad" }),
+    check: h("p", { role: "status", class: "check" }),
+    numbers: h("div", {}),
+    dirs: h("div", {}),
+    basis: h("p", { class: "basis" }),
+    partitions: h("section", { class: "card", "aria-label": "Partitions" }, h("h2", {}, "Partitions")),
+  };
+  root.append(
+    h("nav", { class: "crumbs", "aria-label": "Where this page is" }, h("a", { href: "#/brokers" }, "Brokers"), ` / ${id}`),
+    h("div", { class: "page-head start" }, h("h1", {}, `Broker ${id}`), view.badges),
+    view.actions, view.check, view.trouble,
+    h("div", { class: "cards" },
+      h("section", { class: "card", "aria-label": "What it holds" }, h("h2", {}, "What it holds"), view.numbers, view.basis),
+      h("section", { class: "card", "aria-label": "Log directories" }, h("h2", {}, "Log directories"), view.dirs)),
+    view.partitions,
+  );
+  return view;
+}
+
+function show(view, broker, basis, app) {
+  const looks = JSON.stringify([broker, app.mayChange]);
+  setText(view.basis, basisText(basis));
+  setHidden(view.basis, !view.basis.textContent);
+  if (view.looks === looks) return;
+  view.looks = looks;
+  view.badges.replaceChildren(stateBadge(broker), ...flags(broker));
+  view.numbers.replaceChildren(facts([
+    ["address", broker.host && `${broker.host}:${broker.port}`],
+    ["rack", broker.rack],
+    ["replicas", count(broker.replicas)],
+    ["leaders", `${count(broker.leaders)} of ${count(broker.preferred)} preferred`],
+    ["data", sized(broker.bytes, broker.unsized, "replica")],
+    ["moving now", movesText(broker)],
+    ["to come", broker.coming ? counted(broker.coming, "replica") : null],
+    ["to go", broker.going ? counted(broker.going, "replica") : null],
+    ["not in sync", broker.lagging ? counted(broker.lagging, "replica") : null],
+  ]));
+  view.dirs.replaceChildren(...directories(broker));
+  showActions(view, broker, app);
+}
+
+function directories({ id, log_dirs: dirs }) {
+  if (!dirs.length) return [h("p", { class: "soft" }, `Broker ${id} does not tell its directories.`)];
+  return [h("ul", { class: "dirs" }, dirs.map(({ path, works, total, used, cordoned }) => h("li", {},
+    h("code", {}, path), " ",
+    works ? null : badge("bad", "failed"), cordoned ? badge("warn", "cordoned") : null,
+    total === null ? h("span", { class: "soft" }, works ? "size not known" : "") : meter(used, total, `${bytes(used)} of ${bytes(total)} (${percent(used, total)})`, `${path}: ${bytes(used)} of ${bytes(total)} used`))))];
+}
+
+// The actions keep their nodes: the focus may be on one of them.
+function showActions(view, broker, app) {
+  const { id } = broker;
+  const focused = view.actions.contains(document.activeElement) ? document.activeElement.textContent : null;
+  const change = app.mayChange ? [
+    planLink("Drain…", { goal: "drain", brokers: id }, "primary"),
+    planLink("Take its leaders away…", { goal: "demote", brokers: id }),
+    planLink("Even out onto it…", { goal: "add", brokers: id }),
+    broker.excluded === null ? null : placementButton(broker, app),
+  ] : [];
+  view.actions.replaceChildren(...change.filter(Boolean), button("Can it be stopped?", () => check(view, id)));
+  for (const node of view.actions.children) if (node.textContent === focused) node.focus({ preventScroll: true });
+}
+
+function placementButton({ id, excluded, replicas }, app) {
+  const [text, question, lines, send] = excluded
+    ? ["Allow new partitions…", `Allow new partitions on broker ${id}?`, ["New topics and new partitions may be placed on it again."], { allow: [id] }]
+    : ["No new partitions…", `Place no new partitions on broker ${id}?`, ["New topics and new partitions are placed on other brokers.", replicas && `Its ${counted(replicas, "replica")} stay.`], { exclude: [id] }];
+  return button(text, async () => {
+    if (await app.ask(question, lines, excluded ? "Allow" : "Exclude")) {
+      await app.act(excluded ? `Broker ${id} gets new partitions again.` : `Broker ${id} gets no new partitions.`, () => post("v1/placement", send));
+    }
+  });
+}
+
+async function check(view, id) {
+  setText(view.check, "Asking the cluster…");
+  try {
+    const { drained, replicas, partitions, stays_registered: stays } = await get(`v1/brokers/${id}/drained`);
+    const names = `${partitions.join(", ")}${replicas > partitions.length ? ", …" : ""}`;
+    const registered = stays ? ` Kafka keeps it registered until \`kafka-cluster.sh unregister --id ${id}\`.` : "";
+    view.check.className = drained ? "check good" : "check bad";
+    setText(view.check, drained ? `Yes: broker ${id} holds nothing, and gets nothing.${registered}` : `No: broker ${id} holds ${counted(replicas, "replica")}: ${names}`);
+  } catch (error) {
+    view.check.className = "check bad";
+    setText(view.check, error.message);
+  }
+}

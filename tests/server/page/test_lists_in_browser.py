@@ -1,0 +1,220 @@
+"""Brokers, topics, partitions and settings on the page, in a browser. Skipped where there is no Chromium."""
+
+import json
+from functools import partial
+from typing import Any
+
+import pytest
+
+from tests.server.page.site import FAST, Site
+from tools.chromium import MISSING, Page, chromium
+
+pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
+
+
+def rows(page: Page, table: str) -> list[str]:
+    """Return the first cell of each row."""
+    found: list[str] = page.run(
+        f"[...document.querySelectorAll('#{table} tbody th')].map((each) => each.innerText)"
+    )
+    return found
+
+
+def shows(page: Page, text: str, inside: str = "content") -> None:
+    page.wait(f"document.getElementById('{inside}').innerText.includes({json.dumps(text)})")
+
+
+def find(page: Page, text: str) -> None:
+    """Search by keyboard."""
+    page.run("document.querySelector('.tools input[type=search]').select()")
+    page.run("document.querySelector('.tools input[type=search]').focus()")
+    page.type(text)
+
+
+def is_excluded(site: Site, brokers: list[int]) -> bool:
+    """Return whether exactly these brokers get no new partitions."""
+    return bool(site.api.get("placement").json()["excluded"] == brokers)
+
+
+def test_brokers_are_searched_sorted_and_opened_by_keyboard(site: Site) -> None:
+    page = site.open("#/brokers", FAST)
+    page.wait("document.querySelectorAll('#broker-list tbody tr').length === 6")
+    page.tab_to("broker")
+    page.press("Enter")
+    page.wait("document.querySelector('#broker-list tbody th').innerText === 'Broker 6'")
+    assert page.run("document.querySelector('#broker-list th').getAttribute('aria-sort')") == "descending"
+    find(page, "rack-b")
+    page.wait("document.querySelectorAll('#broker-list tbody tr').length === 2")
+    assert rows(page, "broker-list") == ["Broker 5", "Broker 2"]
+    page.tab_to("Broker 2")
+    page.press("Enter")
+    page.wait("location.hash === '#/brokers/2'")
+    shows(page, "Log directories")
+    shows(page, "preferred")
+
+
+def test_a_broker_says_whether_it_can_be_stopped(site: Site) -> None:
+    page = site.open("#/brokers/2", FAST)
+    page.tab_to("Can it be stopped?")
+    page.press("Enter")
+    shows(page, "No: broker 2 holds 101 replicas: foo-0")
+    page.run("location.hash = '#/brokers/99'")
+    shows(page, "There is no broker 99.")
+
+
+def test_a_broker_is_excluded_and_allowed_again(site: Site) -> None:
+    page = site.open("#/brokers/2", FAST)
+    steps: list[tuple[str, list[int]]] = [("No new partitions…", [2]), ("Allow new partitions…", [])]
+    for button, excluded in steps:
+        page.tab_to(button)
+        page.press("Enter")
+        page.wait("document.querySelector('dialog[open]')")
+        page.press("Enter")
+        site.until(partial(is_excluded, site, excluded))
+        page.wait("!document.querySelector('dialog[open]')")
+    site.post("placement", {"exclude": [3]})
+    page.run("location.hash = '#/settings'")
+    page.wait("document.querySelector('#placement-section li')")
+    assert page.text("#placement-section li a") == "Broker 3"
+
+
+def test_a_drain_of_the_broker_has_its_goal_filled_in(site: Site) -> None:
+    page = site.open("#/brokers/2", FAST)
+    page.tab_to("Drain…")
+    page.press("Enter")
+    page.wait("document.querySelector('[name=broker][value=\"2\"]')?.checked")
+    page.run("document.getElementById('propose').click()")
+    page.wait("!document.getElementById('result').hidden")
+    assert "no plan moves fewer: proven" in page.text("#plan-numbers")
+
+
+def test_topics_lead_to_their_partitions(site: Site) -> None:
+    site.submit(range(3))
+    page = site.open("#/topics", FAST)
+    page.wait("document.querySelector('#topic-list tbody th a')")
+    assert rows(page, "topic-list") == ["foo"]
+    find(page, "nothing")
+    shows(page, "No topic matches.")
+    find(page, "fo")
+    page.wait("document.querySelector('#topic-list tbody tr')")
+    page.tab_to("foo")
+    page.press("Enter")
+    page.wait("document.querySelectorAll('#partitions-of-topic tbody tr').length === 25")
+    page.tab_to("Next")
+    page.press("Enter")
+    page.wait("document.querySelector('#partitions-of-topic tbody th').innerText === 'foo-25'")
+    page.tab_to("foo-26")
+    page.press("Enter")
+    page.wait("location.hash === '#/topics/foo/26'")
+    shows(page, "at rest")
+
+
+def test_a_partition_shows_why_it_waits_and_is_cancelled(site: Site) -> None:
+    site.submit(range(40))
+    page = site.open("#/topics/foo/39", FAST)
+    shows(page, "limit P: 1 of 1 partition movements")
+    page.tab_to("Cancel the move…")
+    page.press("Enter")
+    page.wait("document.querySelector('dialog[open]')")
+    assert "It returns to its original replicas" in page.text("#confirm ul")
+    page.run("document.getElementById('confirm-ok').click()")
+    shows(page, "at rest")
+
+
+def test_the_replicas_of_a_partition_are_chosen_as_a_plan(site: Site) -> None:
+    page = site.open("#/topics/foo/0", FAST)
+    page.tab_to("Choose its replicas…")
+    page.press("Enter")
+    page.wait("!document.getElementById('review').hidden")
+    entry: Any = json.loads(page.run("document.getElementById('plan').value"))["partitions"][0]
+    assert (entry["topic"], entry["partition"], len(entry["replicas"])) == ("foo", 0, 3)
+
+
+def test_topics_are_moved_to_chosen_brokers(site: Site) -> None:
+    page = site.open("#/topics/foo", FAST)
+    page.tab_to("Move it to other brokers…")
+    page.press("Enter")
+    page.wait("document.querySelector('[name=broker][value=\"2\"]')")
+    assert page.text(".picked li").startswith("foo")
+    page.run("document.getElementById('propose').click()")
+    page.wait("document.getElementById('trouble').innerText === 'Choose at least one broker.'")
+    for broker in (1, 2, 3):
+        page.run(f"document.querySelector('[name=broker][value=\"{broker}\"]').click()")
+    page.run("document.getElementById('propose').click()")
+    page.wait("!document.getElementById('result').hidden")
+    page.run("document.getElementById('start-now').click()")
+    page.wait("document.querySelector('#started a')")
+    assert site.api.get("placement").json()["excluded"] == []
+
+
+def test_topics_are_found_by_a_part_of_their_name(site: Site) -> None:
+    page = site.open("#/plan/propose", FAST)
+    page.wait("!document.getElementById('wizard').hidden")
+    page.run("document.querySelector('.picker input[type=search]').focus()")
+    page.type("FO")
+    page.wait("document.querySelector('.found input')")
+    page.press("Enter")
+    page.wait("document.querySelector('.picked li')")
+    page.tab_to("Remove foo")
+    page.press("Enter")
+    page.wait("!document.querySelector('.picked li')")
+
+
+def test_hours_are_dragged_checked_and_saved(site: Site) -> None:
+    page = site.open("#/settings", FAST)
+    page.wait("document.querySelector('.week.editable')")
+    page.run("""(() => {
+      const week = document.querySelector('.week');
+      const box = week.getBoundingClientRect();
+      const [width] = week.getAttribute('viewBox').split(' ').slice(2).map(Number);
+      const point = (hour, day) => ({
+        clientX: box.left + ((40 + 30 * hour) * box.width) / width,
+        clientY: box.top + ((18 + 22 * day + 10) * box.width) / width,
+        pointerId: 1,
+      });
+      week.setPointerCapture = () => {};
+      const send = (type, at) => week.dispatchEvent(new PointerEvent(type, { ...at, bubbles: true }));
+      send('pointerdown', point(1, 0));
+      send('pointermove', point(5, 2));
+      send('pointerup', point(5, 2));
+    })()""")
+    assert page.run("document.getElementById('schedule-text').value") == "Mon-Wed 01:00-05:00"
+    page.wait("document.getElementById('schedule-check').innerText.startsWith('If you save it: ')")
+    page.tab_to("Save the schedule")
+    page.press("Enter")
+    site.until(lambda: site.api.get("schedule").json()["schedule"] == "Mon-Wed 01:00-05:00")
+    page.wait("document.querySelectorAll('.week .open').length === 3")
+
+
+def test_hours_are_opened_by_fields_alone(site: Site) -> None:
+    page = site.open("#/settings", FAST)
+    page.wait("document.querySelector('.week.editable')")
+    page.tab_to("Open these hours")
+    page.press("Enter")
+    assert page.run("document.getElementById('schedule-text').value") == "Mon-Fri 22:00-06:00"
+
+
+def test_a_viewer_changes_nothing(site: Site) -> None:
+    viewer = """
+      const json = Response.prototype.json;
+      Response.prototype.json = async function () {
+        const answer = await json.call(this);
+        return answer.role ? { ...answer, role: 'viewer' } : answer;
+      };"""
+    page = site.open("#/brokers/2", viewer)
+    shows(page, "Can it be stopped?")
+    assert "Drain" not in page.text("#content")
+    page.run("location.hash = '#/settings'")
+    shows(page, "Partitions that move at once")
+    page.wait("[...document.querySelectorAll('#content button')].every((each) => !each.checkVisibility())")
+
+
+@pytest.mark.parametrize(
+    "path", ["brokers", "brokers/2", "topics", "topics/foo", "topics/foo/0", "settings", "plan/propose"]
+)
+def test_nothing_is_outside_of_a_narrow_window(site: Site, path: str) -> None:
+    page = site.open(f"#/{path}", FAST)
+    page.wait("document.querySelector('#content h1')")
+    page.resize(390)
+    page.wait("document.querySelectorAll('#content .card').length > 0")
+    assert [each for each in page.outside() if "week" not in each] == []
