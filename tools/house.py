@@ -140,9 +140,10 @@ def row(name: str, modules: list[Module]) -> str:
         sum(len(module.wide) for module in modules),
         len(same_names(modules)),
     ]
-    sizes = [] if name in BESIDE else [len(rooms) for _, rooms in circles(imports_in(modules))]
+    sizes = [len(rooms) for _, rooms in circles(imports_in(modules))]
+    rooms = "not counted" if name in BESIDE else "+".join(map(str, sizes)) or "0"
     cells = "".join(f"{figure:>{len(column) + 3},}" for figure, column in zip(figures, COLUMNS, strict=True))
-    return f"{name:<10}{cells}   {'+'.join(map(str, sizes))}"
+    return f"{name:<10}{cells}   {rooms}"
 
 
 def table(names: Iterable[str]) -> None:
