@@ -8,11 +8,13 @@ import shutil
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
+    from playwright.sync_api import CDPSession
     from playwright.sync_api import Page as Tab
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -69,6 +71,11 @@ class Browser:
         page.go(url)
         return page
 
+    def close_tabs(self) -> None:
+        """Close all tabs: a page that is open reads its server again and again, also after its end."""
+        for tab in self._tabs.pages:
+            self.do(tab.close)
+
     def close(self) -> None:
         """End the process."""
         self.do(self._process.close)
@@ -82,10 +89,13 @@ class Page:
     def __init__(self, browser: Browser, tab: "Tab") -> None:
         self._tab, self._do = tab, browser.do
 
+    @cached_property
+    def _session(self) -> "CDPSession":
+        return self._do(self._tab.context.new_cdp_session, self._tab)
+
     def call(self, method: str, **parameters: Any) -> Any:
         """Send a command of the Chrome DevTools Protocol; return its result."""
-        session = self._do(self._tab.context.new_cdp_session, self._tab)
-        return self._do(session.send, method, parameters)
+        return self._do(self._session.send, method, parameters)
 
     def before(self, script: str) -> None:
         """Run the script in each document that is loaded from now on, before its own ones."""

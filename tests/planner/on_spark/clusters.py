@@ -22,7 +22,7 @@ def random_cluster(seed: int, *, brokers: int = 8, partitions: int = 60) -> Snap
             log_dirs = tuple(None if each is None else "/data" for each in own)
             row = row._replace(sizes=own, log_dirs=log_dirs)
         rows[topic, position] = row._replace(bytes=size if rng.random() < 0.9 else None)
-    dirs = {"/data": LogDir(10**12, 10**11), "/other": LogDir(cordoned=True)}
+    dirs = {"/data": LogDir(10**12, 5 * 10**11), "/other": LogDir(cordoned=True)}
     nodes = {each: Broker(each, f"rack-{each % 3}", dirs=dirs) for each in range(1, brokers + 1)}
     return Snapshot(nodes, rows, "some-id")
 

@@ -33,6 +33,7 @@ def start(tmp_path: Path, browser: Browser) -> Iterator[Open]:
             return site
 
         yield start
+        browser.close_tabs()
 
 
 @pytest.fixture
