@@ -36,8 +36,13 @@ from controller.state.state import Decision, State
 ELECTS = False
 
 
-def begin(d: Decision, partition: Partition, following: Replicas, _: Replicas, __: int = NO_LEADER) -> bool:
+def begin(
+    d: Decision, partition: Partition, following: Replicas, _: Replicas, preferred: int = NO_LEADER
+) -> bool:
     """Request the step, or undo the one in flight; True when there is nothing to do.
+
+    A step that only elects is requested with the present list. Kafka accepts that without a move, so the next
+    poll shows its end, where the leader is elected.
 
     A step in flight that adds or removes replicas is never replaced by another row. Kafka 4.3 waits for each
     replica that the earlier row adds, also when the new row removes it (KAFKA-19975): such a move does not
@@ -51,7 +56,7 @@ def begin(d: Decision, partition: Partition, following: Replicas, _: Replicas, _
             return True
         _turn(d, partition, following)
         return False
-    if following == partition.replicas:
+    if following == partition.replicas and not _can_elect(d.state, partition, preferred):
         return True
     _request(d, partition, partition.replicas, following)
     return False
@@ -201,14 +206,18 @@ def _take_over(d: Decision, partition: Partition, step: UpstreamStep) -> None:
 def _awaits_leader(d: Decision, partition: Partition, preferred: int) -> bool:
     """Whether to wait for the preferred leader. Requests its election at polls 1, 2, 4, 8 and so on."""
     state, key = d.state, partition.key
-    if partition.leader == preferred or preferred not in partition.isr or preferred not in state.cluster.live:
-        return False
-    if partition.replicas[0] != preferred:
+    if not _can_elect(state, partition, preferred):
         return False
     sighting = state.gateway.sighted(key, Discrepancy.NOT_LEADING, d.now_ms)
     if sighting.polls.bit_count() == 1:
         d.effects.append(Elect(*key))
     return not sighting.is_confirmed
+
+
+def _can_elect(state: State, partition: Partition, preferred: int) -> bool:
+    """Whether Kafka's election would make the preferred leader lead, which does not lead yet."""
+    can_lead = preferred in partition.isr and preferred in state.cluster.live
+    return can_lead and preferred == partition.replicas[0] != partition.leader
 
 
 MOST_LOOKED_AT = 1_000

@@ -66,6 +66,16 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
         yield cluster
 
 
+@pytest.fixture(scope="session", params=["4.3", "4.1"])
+def two_brokers(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, KafkaCluster]]:
+    """A version of Kafka, and two brokers of it. A slow machine does not fence them."""
+    spec = Spec(2, request.param, settings={"broker.session.timeout.ms": "60000"})
+    with running_kafka(spec, folder=tmp_path_factory.mktemp("two")) as cluster:
+        yield request.param, cluster
+
+
 @pytest.fixture(scope="session")
 def gateway(kafka: KafkaCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reassignd]:
     """A gateway in front of the cluster without security."""

@@ -159,6 +159,17 @@ def test_a_small_step_elects_the_new_leader_before_the_next_one() -> None:
     assert gateway.kafka.leader[key("foo-0")] == 2
 
 
+def test_a_partition_that_has_its_list_is_only_elected() -> None:
+    gateway = Gateway(FOO)
+    gateway.alter({"foo-0": (1, 4)})
+    gateway.settle()
+    assert gateway.kafka.leader[key("foo-0")] == 4
+    gateway.alter({"foo-0": (1, 4)}, elects=True)
+    gateway.settle()
+    assert Elect("foo", 0) in gateway.effects
+    assert (gateway.kafka.leader[key("foo-0")], gateway.phase("foo-0")) == (1, Phase.IDLE)
+
+
 def test_a_failed_leader_election_does_not_delay_the_move() -> None:
     gateway = Gateway(FOO)
     gateway.kafka.elect = lambda name: None  # type: ignore[method-assign]

@@ -394,5 +394,5 @@ def test_the_wizard_shows_why_no_plan_can_be_proposed(site: Site) -> None:
     propose(page, "drain")
     assert page.text("#trouble") == "Choose at least one broker."
     propose(page, "drain", 1, 2, 3, 4)
-    page.wait("document.getElementById('trouble').innerText.includes('needs 3 replicas')")
+    page.wait("document.getElementById('trouble').innerText.includes('need 3 replicas')")
     assert page.run("document.getElementById('result').hidden")
