@@ -162,7 +162,7 @@ def main() -> int:
     parser.add_argument("suite", choices=SUITES)
     parser.add_argument("part", nargs="*", help="only these parts, without what they need")
     parser.add_argument("--lanes", type=int, default=os.cpu_count() or 1)
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     parts = SUITES[arguments.suite]
     if arguments.part:
         parts = [part._replace(needs=()) for part in parts if part.name in arguments.part]
