@@ -145,10 +145,11 @@ class Page:
 
     def outside(self) -> list[str]:
         """Return the visible elements that reach beyond the right edge of the window."""
-        # Heads that are there for screen readers only are clipped.
+        # Heads that are there for screen readers only are clipped. Regions of `scroll` scroll alone.
         found: list[str] = self.run(
-            "[...document.querySelectorAll('body *:not(thead *)')].filter((each) => each.checkVisibility()"
-            " && each.getBoundingClientRect().right > innerWidth).map((each) => each.outerHTML)"
+            "[...document.querySelectorAll('body *:not(thead *, .scroll *)')]"
+            ".filter((each) => each.checkVisibility() && each.getBoundingClientRect().right > innerWidth)"
+            ".map((each) => each.outerHTML)"
         )
         return found
 

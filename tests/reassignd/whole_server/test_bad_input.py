@@ -84,8 +84,11 @@ def test_invalid_input_is_reported_in_one_line_and_changes_nothing(shell: Shell,
         (["limits", "P"], "Invalid value for '[NAME=VALUE]...': 'P', expected NAME=NUMBER or NAME=none"),
         (["limits", "P=1", "P=2"], "Invalid value for '[NAME=VALUE]...': 'P' is given twice"),
         (["execute"], "give the plan: a file, or - for stdin"),
-        (["job", "x"], "Invalid value for 'JOB': 'x' is not a valid integer range."),
-        (["status", "--format", "xml"], "Invalid value for '--format': 'xml' is not one of 'text', 'json'."),
+        (["job", "x"], "Invalid value for 'JOB': 'x' is not a valid integer."),
+        (
+            ["status", "--format", "xml"],
+            "Invalid value for '-o' / '--format': 'xml' is not one of 'text', 'wide', 'json'.",
+        ),
     ],
 )
 def test_invalid_arguments_exit_with_2(

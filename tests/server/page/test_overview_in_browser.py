@@ -89,17 +89,17 @@ def test_the_throttle_is_changed_in_units(site: Site) -> None:
 def test_a_throttle_that_others_have_set_is_shown_beside_that_of_reassignd(site: Site) -> None:
     page = site.open("", FAST)
     assert "throttle of others" not in page.text("#numbers").lower()
-    throttle(site, "1048576", 3, 1)
-    shows_throttle_of_others(page, "1.MiB.s at brokers 1, 3")
+    throttle(site, "1000000", 3, 1)
+    shows_throttle_of_others(page, "1.MB.s at brokers 1, 3")
 
 
 def test_different_throttles_of_others_are_shown_with_their_brokers(site: Site) -> None:
     page = site.open("", FAST)
-    throttle(site, "2097152", 2)
-    throttle(site, "1048576", 3, 1)
-    shows_throttle_of_others(page, "1.MiB.s at brokers 1, 3; 2.MiB.s at broker 2")
-    throttle(site, "4194304", 4)
-    shows_throttle_of_others(page, "4 brokers, lowest 1.MiB.s at brokers 1, 3")
+    throttle(site, "2000000", 2)
+    throttle(site, "1000000", 3, 1)
+    shows_throttle_of_others(page, "1.MB.s at brokers 1, 3; 2.MB.s at broker 2")
+    throttle(site, "4000000", 4)
+    shows_throttle_of_others(page, "4 brokers, lowest 1.MB.s at brokers 1, 3")
 
 
 def throttle(site: Site, rate: str, *brokers: int) -> None:
