@@ -68,6 +68,10 @@ NOT_RUN = {
     ): "needs a Spark cluster; tests/planner/ runs proposals with Spark",
     ("recipes", "reassignd brokers"): "needs a new broker; tests of proposals add some",
     ("recipes", "reassignd limits L=20"): "restarts brokers with systemd",
+    (
+        "recipes",
+        "reassignd propose relieve",
+    ): "needs disks; tests/planner/test_proposing.py has some",
     ("recipes", "kafka-acls.sh"): "needs a secured cluster; tests/upstream/test_users.py has one",
     ("recipes", "reassignd execute plan.json --wait"): "sends mail",
     ("security", "keytool -list"): "converts key stores of the reader",

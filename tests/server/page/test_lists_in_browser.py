@@ -125,7 +125,7 @@ def test_the_replicas_of_a_partition_are_chosen_as_a_plan(site: Site) -> None:
     page = site.open("#/topics/foo/0", FAST)
     page.tab_to("Choose its replicas…")
     page.press("Enter")
-    page.wait("!document.getElementById('review').hidden")
+    page.wait("document.getElementById('review')?.hidden === false")
     entry: Any = json.loads(page.run("document.getElementById('plan').value"))["partitions"][0]
     assert (entry["topic"], entry["partition"], len(entry["replicas"])) == ("foo", 0, 3)
 
