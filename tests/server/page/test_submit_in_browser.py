@@ -137,7 +137,7 @@ def test_partitions_that_cannot_arrive_are_listed(site: Site) -> None:
 
 
 def test_a_job_is_run_by_keyboard_alone(site: Site) -> None:
-    page = reviewed(site, rows(range(60)), FAST)
+    page = reviewed(site, rows(range(50)), FAST)
     confirm(page, "Start…")
     page.wait("!document.getElementById('submitted').hidden")
     page.tab_to("Show the job")
@@ -161,10 +161,10 @@ def test_a_job_is_run_by_keyboard_alone(site: Site) -> None:
     page.tab_to("Resume job 1")
     page.press("Enter")
     site.until(lambda: site.job(1)["done"] > 0)
-    confirm(page, "Cancel foo-59", "Cancel the partition")
+    confirm(page, "Cancel foo-49", "Cancel the partition")
     site.until(lambda: site.job(1)["endings"].get("rolled back"))
     said = confirm(page, "Roll back job 1", "Roll back")
-    assert sum(map(int, re.findall(r"(\d+) partitions? (?:will move back|not moved yet)", said))) == 59
+    assert sum(map(int, re.findall(r"(\d+) partitions? (?:will move back|not moved yet)", said))) == 49
     site.until(lambda: site.api.get("jobs").json()["total"] == 2)
     assert site.job(2)["undoes"] == 1
 
