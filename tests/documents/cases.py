@@ -66,6 +66,11 @@ NOT_RUN = {
         "proposals",
         "reassignd propose drain 7 --snapshot",
     ): "needs a Spark cluster; tests/planner/ runs proposals with Spark",
+    (
+        "proposals",
+        "reassignd propose demote",
+    ): "broker 7 leads nothing by then; tests/reassignd/commands/test_propose_execute.py demotes one",
+    ("proposals", "reassignd propose relieve"): "needs disks; tests/planner/test_proposing.py has some",
     ("recipes", "reassignd brokers"): "needs a new broker; tests of proposals add some",
     ("recipes", "reassignd limits L=20"): "restarts brokers with systemd",
     (

@@ -21,7 +21,7 @@ def rates(direct: Cluster, *brokers: int) -> list[str | None]:
 def slow_move(cluster: Cluster, shell: Shell) -> str:
     """Start a throttled reassignment of a new topic from brokers 1 and 2 to 1 and 3."""
     topic = cluster.create_topic([[1, 2]])
-    shell.ok("limits", f"throttle={RATE}")
+    shell.ok("limits", f"throttle={RATE}B")
     cluster.move({f"{topic}-0": [1, 3]})
     return topic
 
