@@ -13,9 +13,13 @@ import pytest
 from backends.sqlite.store import SqliteStore
 from backends.state_topic.state_rows import decode_records
 from controller.model.audit import AuditFilter
+from controller.model.jobs import Job
 from tests.backends.records import EVERY_KIND
 
 FILES = Path(__file__).parent / "files_of_0_1"
+
+WRITTEN = {each._replace(elects=False, until_ms=0) if isinstance(each, Job) else each for each in EVERY_KIND}
+"""The records without the fields that came later, which have their defaults."""
 
 
 @pytest.fixture
@@ -29,7 +33,7 @@ def directory(tmp_path: Path) -> Path:
 def test_a_directory_loads_the_same_records(directory: Path) -> None:
     store = SqliteStore(directory)
     try:
-        assert set(store.load()) == set(EVERY_KIND)
+        assert set(store.load()) == WRITTEN
     finally:
         store.close()
 
@@ -49,4 +53,4 @@ def test_a_directory_keeps_its_audit_log(directory: Path) -> None:
 def test_a_state_topic_loads_the_same_records() -> None:
     lines = (FILES / "state_topic.jsonl").read_text("utf-8").splitlines()
     rows = [(key.encode(), value.encode()) for key, value in map(json.loads, lines)]
-    assert set(decode_records(rows)) == set(EVERY_KIND)
+    assert set(decode_records(rows)) == WRITTEN
