@@ -6,9 +6,9 @@ import sys
 from tools.count_calls import Call, Calls, alter, limit
 
 BOUNDS = {
-    "45, one row": (28, 106),
+    "45, one row": (28, 112),  # whether its job elects
     "46, all": (11, 26),
-    "56, completes a step": (27, 89),
+    "56, completes a step": (27, 92),  # whether its job elects; the size of a copy
     "44, a limit": (20, 69),  # `Limit.of`: the table of limits reads the fields
 }
 """Files, which a reader opens, and functions by request. A change that needs more states its reason here."""

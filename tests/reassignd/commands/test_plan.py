@@ -47,7 +47,7 @@ def spark_sessions(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str | None
 def test_a_summary_is_printed_and_the_files_are_written(
     arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*arguments, "--limits", "r=1", "--bandwidth", "100"]) == 0
+    assert main([*arguments, "--limits", "r=1", "--bandwidth", "100B"]) == 0
     printed = capsys.readouterr().out
     assert "8 partitions to move, 0 already at the target" in printed
     assert "waits: orders-1: offline: broker 6" in printed
