@@ -143,7 +143,7 @@ def commands_below(command: click.Command, parent: click.Context | None = None) 
 
 def check_arguments(words: list[str]) -> None:
     """Parse the arguments of a command as `reassignd` does; nothing runs."""
-    context = click.Context(cli.cli)
+    context = click.Context(cli.cli, **cli.cli.context_settings)
     command: click.Command = cli.cli
     while isinstance(command, click.Group):
         name, found, words = command.resolve_command(context, words)
