@@ -100,7 +100,7 @@ class PartRef(NamedTuple):
 def parts(state: State, number: int) -> Iterator[Part | None]:
     """Yield the partitions of a job, in the order of `part_refs`."""
     for ref in part_refs(state, number):
-        yield None if ref is None else part_of(state, ref)
+        yield None if ref is None else part_of(state, ref.record)
 
 
 def part_refs(state: State, number: int) -> Iterator[PartRef | None]:
@@ -129,30 +129,22 @@ def _part_refs(state: State, number: int) -> Iterator[PartRef | None]:
     yield from _finished_refs(state, number)
 
 
-def part_of(state: State, ref: PartRef) -> Part | None:
+def part_of(state: State, record: Reassignment | Pending | Finished) -> Part | None:
     """Return the partition as it is now; None if it has left the job, or its topic is deleted."""
-    record = ref.record
     if isinstance(record, Pending):
         return _pending_part(state, record)
     if isinstance(record, Reassignment):
-        now = state.orders.reassignments.get(ref.key)
+        now = state.orders.reassignments.get(record.key)
         if now is not None and now.job == record.job:
             return _ongoing_part(state, now)
-        ended = state.orders.finished.get(record.job, {}).get(ref.key)
+        ended = state.orders.finished.get(record.job, {}).get(record.key)
         return None if ended is None else _finished_part(state, ended)
     return _finished_part(state, record)
 
 
-def part_of_partition(state: State, key: TopicPartition) -> Part | None:
-    """Return the partition in the job that moves it, or else is to move it; None if none does."""
-    order = state.orders.reassignments.get(key) or state.orders.pending.get(key)
-    return None if order is None else part_of(state, PartRef(key, PartState.QUEUED, order))
-
-
-def job_of_partition(state: State, key: TopicPartition) -> int | None:
-    """Return the job that moves the partition, or else is to move it; None if none does."""
-    order = state.orders.reassignments.get(key) or state.orders.pending.get(key)
-    return None if order is None else order.job or None
+def order_of(state: State, key: TopicPartition) -> Reassignment | Pending | None:
+    """Return the order that moves the partition, or else the one that waits for it; None without any."""
+    return state.orders.reassignments.get(key) or state.orders.pending.get(key)
 
 
 def returned(state: State, job: Job, rows: Iterable[Finished]) -> int:

@@ -83,7 +83,7 @@ async def part_page(call: Call, number: int, page: PartsPage, total: int) -> tup
             len(selected), _ordered, selected, _KEYS[page.sort](call), page.descending
         )
         found, matching = ordered[page.offset : page.offset + page.limit], len(selected)
-    listed = (part_of(call.state, ref) for ref in found)
+    listed = (part_of(call.state, ref.record) for ref in found)
     return [part_row(call, part) for part in listed if part is not None], matching
 
 
@@ -129,7 +129,7 @@ _KEYS: dict[PartSort, Callable[[Call], Callable[[PartRef], Any] | None]] = {
 def _bytes_of_ref(call: Call, ref: PartRef) -> int:
     record = ref.record
     if isinstance(record, Pending):
-        part = part_of(call.state, ref)
+        part = part_of(call.state, ref.record)
         return 0 if part is None else bytes_to_copy(call, part) or 0
     return (call.services.sizes.size(ref.key) or 0) * len(without(record.target, record.original))
 

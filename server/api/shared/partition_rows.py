@@ -127,7 +127,8 @@ async def partition_page(
 def partition_row(call: Call, partition: Partition) -> PartitionRow:
     """Return the partition as the API shows it."""
     state, key = call.state, partition.key
-    part, job = views.part_of_partition(state, key), views.job_of_partition(state, key)
+    order = views.order_of(state, key)
+    part = None if order is None else views.part_of(state, order)
     now = state_of(state, key)
     size, stored = call.services.sizes.size(key), call.services.sizes.stored(key)
     own = [None if stored is None else stored.on(broker) for broker in partition.current]
@@ -153,7 +154,7 @@ def partition_row(call: Call, partition: Partition) -> PartitionRow:
         target=target,
         original=None if part is None else part.original,
         step=step,
-        job=job,
+        job=None if order is None else order.job or None,
         bytes=None if part is None else bytes_to_copy(call, part),
         copied=None if part is None else copied_bytes(call, part),
         reason=reason,
