@@ -140,10 +140,15 @@ def row(name: str, modules: list[Module]) -> str:
         sum(len(module.wide) for module in modules),
         len(same_names(modules)),
     ]
-    sizes = [len(rooms) for _, rooms in circles(imports_in(modules))]
-    rooms = "not counted" if name in BESIDE else "+".join(map(str, sizes)) or "0"
     cells = "".join(f"{figure:>{len(column) + 3},}" for figure, column in zip(figures, COLUMNS, strict=True))
-    return f"{name:<10}{cells}   {rooms}"
+    return f"{name:<10}{cells}   {_sizes_of_circles(name, modules)}"
+
+
+def _sizes_of_circles(name: str, modules: list[Module]) -> str:
+    """The sizes of the circles of a package, such as `12+2`."""
+    if name in BESIDE:
+        return "not counted"
+    return "+".join(str(len(rooms)) for _, rooms in circles(imports_in(modules))) or "0"
 
 
 def table(names: Iterable[str]) -> None:

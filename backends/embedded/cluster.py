@@ -256,13 +256,15 @@ class EmbeddedBrokers:
     def stored(self, key: TopicPartition) -> StoredReplicas | None:
         """Return what the running brokers have of the partition."""
         partition = self._state.cluster.partition(*key)
+        if partition is None:
+            return None
         found = []
-        for broker in () if partition is None else partition.replicas:
+        for broker in partition.replicas:
             size = self.arrived(key, broker)
             path = None if size is None else self.brokers[broker].log_dirs.find(key)
             if size is not None and path is not None:
                 found.append(StoredReplica(broker, size, path))
-        return NOTHING_STORED.updated(found, tuple(each.broker for each in found)) if found else None
+        return NOTHING_STORED.updated(found, partition.replicas) if found else None
 
     def arrived(self, key: TopicPartition, broker: int) -> int | None:
         """Return the bytes that the broker has of the partition.
