@@ -101,6 +101,7 @@ def measured(d: Decision, event: Measured) -> None:
     state, awaited = d.state, d.state.awaits_sizes
     new = [key for key in state.backlog.costs if key in event.sizes and key not in state.cluster.sizes]
     state.cluster.measure(event.sizes, event.disks, event.stored)
+    state.in_flight.keep_arriving(None)
     for key in new:
         state.backlog.resize(key, counted_size(state, key))
     if awaited:

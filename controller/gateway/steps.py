@@ -249,13 +249,25 @@ def _to_other_directories(state: State, broker: int, path: str) -> int:
 
     Up to MOST_LOOKED_AT steps are looked at. All bytes of the others count for the directory.
     """
-    size = 0
+    arriving = state.in_flight.arriving
+    if arriving is None:
+        # Once for all partitions that wait for room: there may be thousands.
+        arriving = _add_up(state)
+        state.in_flight.keep_arriving(arriving)
+    return sum(size for log_dir, size in arriving.get(broker, {}).items() if log_dir != path)
+
+
+def _add_up(state: State) -> dict[int, dict[str, int]]:
+    """Return `StepsInFlight.arriving`."""
+    arriving: dict[int, dict[str, int]] = {}
     for key in islice(state.in_flight, MOST_LOOKED_AT):
         partition, stored = state.cluster.partition(*key), state.cluster.stored.get(key)
-        replica = None if stored is None else stored.on(broker)
-        if replica is not None and replica.log_dir != path and partition and broker in partition.adding:
-            size += counted_size(state, key)
-    return size
+        if partition is None or stored is None:
+            continue
+        for replica in filter(None, map(stored.on, partition.adding)):
+            by_dir = arriving.setdefault(replica.broker, {})
+            by_dir[replica.log_dir] = by_dir.get(replica.log_dir, 0) + counted_size(state, key)
+    return arriving
 
 
 def _request(d: Decision, partition: Partition, base: Replicas, following: Replicas) -> None:

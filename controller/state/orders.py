@@ -238,6 +238,9 @@ class StepsInFlight:
         self.changed_topics: set[str] = set()
         """Topics in which a step began, changed or ended, or configs changed, since the throttle was
         adjusted."""
+        self.arriving: Mapping[int, Mapping[str, int]] | None = None
+        """Bytes on their way by broker and log directory, of replicas whose directory is known. None after a
+        change, until they are added up again."""
         self._count = 0
 
     def __contains__(self, key: TopicPartition) -> bool:
@@ -259,6 +262,7 @@ class StepsInFlight:
         if not before and not after:
             return
         self.changed_topics.add(topic)
+        self.arriving = None
         self._count += bool(after) - bool(before)
         if numbers is None:
             numbers = self.by_topic[topic] = {}
@@ -267,6 +271,10 @@ class StepsInFlight:
             del numbers[number]
             if not numbers:
                 del self.by_topic[topic]
+
+    def keep_arriving(self, added_up: Mapping[int, Mapping[str, int]] | None) -> None:
+        """Keep `arriving` until a step begins, changes or ends; None after sizes were measured."""
+        self.arriving = added_up
 
     def take_changed(self) -> set[str]:
         """Empty `changed_topics`, and return what was in it."""
@@ -287,6 +295,7 @@ class StepsInFlight:
         held = self.by_topic.get(topic)
         if not held:
             return
+        self.arriving = None
         before = len(held)
         for number in numbers:
             why = held.pop(number, 0)

@@ -1,3 +1,5 @@
+from unittest.mock import patch
+
 import pytest
 
 from common.error_codes import ErrorCode
@@ -9,7 +11,7 @@ from controller.messages.events import Stalled
 from controller.messages.job_events import RollBackJob
 from controller.model.cluster import Replicas
 from controller.model.errors import DONE, Outcome
-from controller.model.replicas import StoredReplica
+from controller.model.replicas import StoredReplica, StoredReplicas
 from controller.modes import EMBEDDED, GATEWAY, ZOOKEEPER
 from controller.reassignment.phases import Phase
 from controller.scheduling.limits import Capacity, LimitKind
@@ -204,6 +206,20 @@ def test_a_move_does_not_wait_for_copies_to_other_directories_of_its_target() ->
     assert gateway.waiting_reason("foo-0") == "broker 2: /a would be 104% full, 90% is the most"
     gateway.do(Measured({}, disks, {key("foo-1"): [StoredReplica(2, 1, "/b")]}))
     assert gateway["foo-0"].moving
+
+
+def test_directories_of_steps_in_flight_are_looked_up_once_for_all_that_wait() -> None:
+    names = [f"foo-{number}" for number in range(60)]
+    gateway = Gateway(*((name, (4, 1)) for name in names))
+    gateway.do(Measured(dict.fromkeys(map(key, names), 8), {2: [Disk("/a", 1000, 500, 1)]}))
+    gateway.default("reassignment.max.concurrent.partition.movements", "20")
+    gateway.alter(dict.fromkeys(names, (2, 1)))
+    arrived = {key(name): [StoredReplica(2, 1, "/b")] for name in names if gateway[name].moving}
+    gateway.do(Measured({}, {2: [Disk("/a", 1000, 50, 1)]}, arrived))
+    with patch.object(StoredReplicas, "on", autospec=True, side_effect=StoredReplicas.on) as on:
+        gateway.default("reassignment.max.concurrent.partition.movements", "60")
+    assert gateway.waiting_reason("foo-59").startswith("broker 2: /a would be")
+    assert 0 < on.call_count <= len(arrived)
 
 
 def test_a_leader_that_does_not_report_its_size_counts_as_the_largest_replica() -> None:
