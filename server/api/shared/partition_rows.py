@@ -173,6 +173,12 @@ def state_of(state: State, key: TopicPartition) -> PartitionState:
     return PartitionState.PENDING if key in state.orders.pending else PartitionState.AT_REST
 
 
+def is_to_get(state: State, key: TopicPartition, broker: int) -> bool:
+    """Return whether the broker is in a target of the partition, that of a queued plan included."""
+    orders = state.orders.reassignments.get(key), state.orders.pending.get(key)
+    return any(order is not None and broker in order.target for order in orders)
+
+
 def health_of(state: State, partition: Partition) -> PartitionHealth:
     """Return the worst that applies to the partition."""
     if partition.leader == NO_LEADER:
@@ -222,18 +228,13 @@ def _selected(
         found = [each for each in found if each.leader == page.leader]
     if page.broker is not UNSET:
         found = [
-            each for each in found if page.broker in each.replicas or _gets(state, each.key, page.broker)
+            each for each in found if page.broker in each.replicas or is_to_get(state, each.key, page.broker)
         ]
     if page.health is not UNSET:
         found = [each for each in found if health_of(state, each) is page.health]
     if page.state is not UNSET:
         found = [each for each in found if state_of(state, each.key) is page.state]
     yield from found
-
-
-def _gets(state: State, key: TopicPartition, broker: int) -> bool:
-    order = state.orders.reassignments.get(key) or state.orders.pending.get(key)
-    return order is not None and broker in order.target
 
 
 _STATES = {

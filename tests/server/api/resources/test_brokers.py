@@ -8,7 +8,7 @@ from controller.model.replicas import StoredReplicas
 from controller.modes import GATEWAY
 from controller.state.cluster import Disk
 from tests.builders import InMemoryController, partition
-from tests.server.api.api_client import MOVE, ApiClient, three_partitions
+from tests.server.api.api_client import MOVE, ApiClient, plan, three_partitions
 from tests.server.api.resources.test_embedded_brokers import Owned
 
 
@@ -150,6 +150,17 @@ async def test_a_broker_that_is_to_get_a_replica_is_not_drained() -> None:
     client = ApiClient(three_partitions(partitions=1))
     await client.post("/v1/jobs", MOVE)
     assert (await client.get("/v1/brokers/4/drained"))["partitions"] == ["foo-0", "foo-1"]
+
+
+async def test_a_broker_of_a_plan_that_waits_for_a_rollback_is_not_drained() -> None:
+    client = ApiClient(three_partitions(per_partition=1))
+    await client.post("/v1/jobs", plan(foo_0=[4, 5, 3]))
+    client.controller.catch_up()
+    await client.post("/v1/jobs?queue=true", plan(foo_0=[1, 2, 6]))
+    assert (await client.get("/v1/topics/foo/partitions/0"))["partition"]["target"] == [1, 2, 3]
+    answer = await client.get("/v1/brokers/6/drained")
+    assert (answer["drained"], answer["partitions"]) == (False, ["foo-0"])
+    assert (await client.get("/v1/partitions?broker=6"))["total"] == 1
 
 
 async def test_without_the_cluster_there_is_no_answer_about_a_stop() -> None:
