@@ -159,10 +159,8 @@ async def brokers(call: Call, page: BrokersPage) -> Brokers:
     inventory = await call.services.inventories.recent()
     rows = [row for row in _rows(call, inventory) if _selects(page, row)]
     rows.sort(key=_KEYS[page.sort], reverse=page.descending)
-    end = page.offset + page.limit
-    return Brokers(
-        len(rows), rows[page.offset : end], end if page.limit and end < len(rows) else None, inventory.basis
-    )
+    listed = rows[page.offset : page.offset + page.limit]
+    return Brokers(len(rows), listed, page.next(len(listed), len(rows)), inventory.basis)
 
 
 async def broker(call: Call) -> BrokerDetail:

@@ -241,18 +241,16 @@ async def jobs(call: Call, page: Page) -> Jobs:
 
 async def job(call: Call, page: PartsPage) -> JobDetail:
     """Show the job, a page of its partitions, and the reasons of those that do not move."""
-    number = job_of(call).id
     [row] = await job_rows(call, [job_of(call)])
-    partitions, matching = await part_page(call, number, page, row.total)
-    reasons = (await tally(call)).reasons.get(number, Counter())
-    shown = page.offset + len(partitions)
+    partitions, matching = await part_page(call, row.id, page, row.total)
+    reasons = (await tally(call)).reasons.get(row.id, Counter())
     return JobDetail(
         job=row,
         reasons=reason_rows(reasons),
         other_reasons=other_reasons(reasons),
         matching=matching,
         partitions=partitions,
-        next=shown if partitions and shown < matching else None,
+        next=page.next(len(partitions), matching),
     )
 
 

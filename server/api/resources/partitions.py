@@ -30,8 +30,7 @@ async def partitions(call: Call, page: PartitionsPage) -> Partitions:
     names = list(call.state.cluster.partitions)
     chosen = await call.compute(len(names), _names, names, page.topic)
     listed, total = await partition_page(call, chosen, page)
-    shown = page.offset + len(listed)
-    return Partitions(total, listed, shown if listed and shown < total else None)
+    return Partitions(total, listed, page.next(len(listed), total))
 
 
 def _names(names: list[str], topic: str | UnsetType) -> list[str]:

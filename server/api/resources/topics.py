@@ -111,11 +111,10 @@ async def topics(call: Call, page: TopicsPage) -> Topics:
     )
     names = await call.compute(len(inventory.topics), _chosen, inventory.topics, deleting, page)
     listed = names[page.offset : page.offset + page.limit]
-    shown = page.offset + len(listed)
     return Topics(
         len(names),
         [_row(call, name, inventory.topics[name]) for name in listed],
-        shown if listed and shown < len(names) else None,
+        page.next(len(listed), len(names)),
         inventory.basis,
     )
 
@@ -127,9 +126,8 @@ async def topic(call: Call, page: PartitionsOfTopicPage) -> TopicDetail:
     # A topic that is newer than the inventory: its partitions are listed, its numbers follow.
     numbers = inventory.topics.get(name) or TopicNumbers(len(call.state.cluster.partitions[name]))
     listed, total = await partition_page(call, [name], page)
-    shown = page.offset + len(listed)
     return TopicDetail(
-        _row(call, name, numbers), total, listed, shown if listed and shown < total else None, inventory.basis
+        _row(call, name, numbers), total, listed, page.next(len(listed), total), inventory.basis
     )
 
 

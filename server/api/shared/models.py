@@ -110,6 +110,11 @@ class Page(Struct, forbid_unknown_fields=True):
     offset: Annotated[int, Meta(ge=0, le=2**31 - 1, description="Number of rows to skip.")] = 0
     limit: Annotated[int, Meta(ge=0, le=10_000, description="Maximum number of rows to return.")] = 100
 
+    def next(self, shown: int, total: int) -> int | None:
+        """Return the offset of the page after this one, which shows so many rows; None if there is none."""
+        end = self.offset + shown
+        return end if shown and end < total else None
+
 
 class RateOrigin(Enum):
     """Where the rate of a forecast is known from."""
