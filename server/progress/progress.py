@@ -142,10 +142,11 @@ class Progress:
 
         The numbers are those of the last measurement. A pair with nothing left is not among them.
         """
-        return sum(
-            (each.bytes.flows for number, each in self._open_jobs() if job in (None, number)),
-            Counter[Flow](),
-        )
+        flows = Counter[Flow]()
+        for number, each in self._open_jobs():
+            if job in (None, number):
+                flows.update(each.bytes.flows)
+        return +flows
 
     def _open_jobs(self) -> Iterator[tuple[int, JobProgress]]:
         """Yield what was measured of the open jobs. A job that has ended since then has nothing left."""
