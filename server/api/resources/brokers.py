@@ -1,6 +1,6 @@
 """`/v1/brokers`: what each broker holds, moves and has room for; and whether it can be stopped."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Annotated, Any
 
@@ -157,7 +157,7 @@ class BrokersPage(Page, forbid_unknown_fields=True):
 async def brokers(call: Call, page: BrokersPage) -> Brokers:
     """List brokers. Those that are registered no more, but hold replicas, are among them."""
     inventory = await call.services.inventories.recent()
-    rows = [row for row in _rows(call, inventory) if _selects(page, row)]
+    rows = [row for row in _rows(call, inventory, _known(call, inventory)) if _selects(page, row)]
     rows.sort(key=_KEYS[page.sort], reverse=page.descending)
     listed = rows[page.offset : page.offset + page.limit]
     return Brokers(len(rows), listed, page.next(len(listed), len(rows)), inventory.basis)
@@ -167,9 +167,9 @@ async def broker(call: Call) -> BrokerDetail:
     """Show a broker."""
     number = call.number("broker")
     inventory = await call.services.inventories.recent()
-    found = next((row for row in _rows(call, inventory) if row.id == number), None)
-    if found is None:
+    if number not in _known(call, inventory):
         raise HttpError(404, f"There is no broker {number}.")
+    [found] = _rows(call, inventory, [number])
     return BrokerDetail(found, inventory.basis)
 
 
@@ -215,14 +215,18 @@ class _Moves:
         )
 
 
-def _rows(call: Call, inventory: Inventory) -> list[Broker]:
-    state, moves = call.state, _Moves(call)
+def _known(call: Call, inventory: Inventory) -> list[int]:
     holding = {broker for broker, each in inventory.brokers.items() if each.replicas}
-    known = state.cluster.brokers.keys() | state.cluster.unlisted_brokers | holding
+    cluster = call.state.cluster
+    return sorted(cluster.brokers.keys() | cluster.unlisted_brokers | holding)
+
+
+def _rows(call: Call, inventory: Inventory, brokers: Iterable[int]) -> list[Broker]:
+    state, moves = call.state, _Moves(call)
     hidden, idle = set(call.services.hidden_brokers()), state.cluster.idle_brokers
     return [
         _row(call, inventory, moves, broker, _state(state, broker, idle), broker in hidden)
-        for broker in sorted(known)
+        for broker in brokers
     ]
 
 
