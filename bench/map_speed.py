@@ -7,14 +7,12 @@ update, drawing included.
 
 import argparse
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from time import sleep
 
-from bench.page_speed import task_seconds
+from bench.page_speed import milliseconds_each, table, task_seconds
 from bench.queued_partitions import show
-from tools.chromium import MISSING, Browser, chromium
+from tools.chromium import Browser
 from tools.ports import free_port, free_ports
 from tools.processes import ServerProcess
 
@@ -70,10 +68,7 @@ def measure(brokers: int, seconds: float, folder: Path, program: str) -> Iterato
         page.go(f"http://{http}/#/map")
         page.wait("document.querySelectorAll('.map [data-broker]').length")
         show("ms of processor time until the map is drawn", brokers, 1000 * task_seconds(page))
-        before, updates = task_seconds(page), page.run("updates")
-        sleep(seconds)
-        updated = page.run("updates") - updates
-        each = 1000 * (task_seconds(page) - before) / max(1, updated)
+        updated, each = milliseconds_each(page, "updates", seconds)
         yield show(f"ms of the main thread for an update, mean of {updated}", brokers, each, UPDATE_MS)
         show("elements in the page", brokers, page.run("document.getElementsByTagName('*').length"))
     finally:
@@ -85,16 +80,7 @@ def main() -> int:
     """Print the table. Return 1 if the target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.map_speed", description=__doc__)
     parser.add_argument("--brokers", type=int, default=500)
-    parser.add_argument("--seconds", type=float, default=30, help="time in which updates are measured")
-    options = parser.parse_args()
-    program = chromium()
-    if program is None:
-        print(MISSING, file=sys.stderr)
-        return 1
-    print("| what | brokers | measured | wanted |\n|---|---|---|---|")
-    with tempfile.TemporaryDirectory() as folder:
-        passed = list(measure(options.brokers, options.seconds, Path(folder), program))
-    return int(not all(passed))
+    return table(parser, "brokers", measure)
 
 
 if __name__ == "__main__":

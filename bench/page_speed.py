@@ -8,7 +8,7 @@ navigation until the rows are drawn, and the processor time of the main thread f
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import sleep
 
@@ -38,11 +38,23 @@ new PerformanceObserver((list) => {
 }).observe({ type: "longtask" });
 """
 
+Measure = Callable[[int, float, Path, str], Iterator[bool]]
+"""Prints one row per number. Its arguments: how many, seconds, a folder for data, and the browser."""
+
 
 def task_seconds(page: Page) -> float:
     """Return the processor time of the tab's tasks."""
     metrics = {each["name"]: each["value"] for each in page.call("Performance.getMetrics")["metrics"]}
     return float(metrics["TaskDuration"])
+
+
+def milliseconds_each(page: Page, counter: str, seconds: float) -> tuple[int, float]:
+    """Return by how much a variable of the page grows in this time, or until it does, and the cost each."""
+    before, counted = task_seconds(page), page.run(counter)
+    sleep(seconds)
+    page.wait(f"{counter} > {counted}")
+    grown = page.run(counter) - counted
+    return grown, 1000 * (task_seconds(page) - before) / grown
 
 
 def visited(browser: Browser, url: str) -> Page:
@@ -70,10 +82,7 @@ def measure(partitions: int, seconds: float, folder: Path, program: str) -> Iter
         yield show("ms until the rows are drawn", partitions, page.run("painted"), FIRST_PAINT_MS)
         show("ms of processor time until then", partitions, 1000 * task_seconds(page))
         page.wait("window.refreshes >= 2")
-        before, refreshes = task_seconds(page), page.run("refreshes")
-        sleep(seconds)
-        refreshed = page.run("refreshes") - refreshes
-        each = 1000 * (task_seconds(page) - before) / refreshed
+        refreshed, each = milliseconds_each(page, "refreshes", seconds)
         yield show(f"ms of the main thread for a refresh, mean of {refreshed}", partitions, each, UPDATE_MS)
         show(
             "longest task after the rows were drawn, ms (0: all below 50)",
@@ -87,20 +96,25 @@ def measure(partitions: int, seconds: float, folder: Path, program: str) -> Iter
         subject.server.kill()
 
 
-def main() -> int:
-    """Print the table. Return 1 if a target is missed."""
-    parser = argparse.ArgumentParser(prog="python -m bench.page_speed", description=__doc__)
-    parser.add_argument("--partitions", type=int, default=100_000, help="a multiple of 1,000")
-    parser.add_argument("--seconds", type=float, default=30, help="time in which refreshes are measured")
+def table(parser: argparse.ArgumentParser, what: str, measured: Measure) -> int:
+    """Print the table of a page with so many of `what`, an option. Return 1 if a target is missed."""
+    parser.add_argument("--seconds", type=float, default=30, help="time in which the page is measured")
     options = parser.parse_args()
     program = chromium()
     if program is None:
         print(MISSING, file=sys.stderr)
         return 1
-    print("| what | partitions | measured | wanted |\n|---|---|---|---|")
+    print(f"| what | {what} | measured | wanted |\n|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
-        passed = list(measure(options.partitions, options.seconds, Path(folder), program))
+        passed = list(measured(getattr(options, what), options.seconds, Path(folder), program))
     return int(not all(passed))
+
+
+def main() -> int:
+    """Print the table. Return 1 if a target is missed."""
+    parser = argparse.ArgumentParser(prog="python -m bench.page_speed", description=__doc__)
+    parser.add_argument("--partitions", type=int, default=100_000, help="a multiple of 1,000")
+    return table(parser, "partitions", measure)
 
 
 if __name__ == "__main__":
