@@ -1,7 +1,7 @@
 // The first module: connects the pages with the server, and what is shared by them.
 "use strict";
 
-import { RequestError, forgetToken, hasToken, setToken } from "./api.js";
+import { RequestError, UnreachableError, forgetToken, hasToken, setToken } from "./api.js";
 import { ask } from "./confirm.js";
 import { element, setHidden, setText } from "./dom.js";
 import { drawPages, markPage, showHeader, showPill, startTheme } from "./header.js";
@@ -91,13 +91,21 @@ async function show(read) {
   events.open();
 }
 
+// Why nothing new is shown: a word, and a line. Errors that are not of a request are faults of the page.
+function failure(error) {
+  if (error instanceof RequestError) return ["refused", error.message];
+  if (error instanceof UnreachableError) return ["unreachable", `${error.message} Retrying.`];
+  console.error(error);
+  return ["fault", `This page has a fault: ${error.message}`];
+}
+
 function fail(error) {
-  const refused = error instanceof RequestError;
+  const [word, line] = failure(error);
   const locked = error.status === 401;
-  showPill(refused ? "refused" : "unreachable", "bad");
+  showPill(word, "bad");
   showTab(title, null);
   // Who has no token yet has done nothing wrong.
-  trouble("server", locked && !hasToken() ? "" : refused ? error.message : "reassignd does not answer. Retrying.");
+  trouble("server", locked && !hasToken() ? "" : line);
   if (locked && element("login").hidden) {
     document.body.classList.add("locked");
     events.close();

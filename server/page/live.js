@@ -1,7 +1,7 @@
 // What the server says, for all pages: its status and the client, read again and again while the tab is visible.
 "use strict";
 
-import { RequestError, UnreachableError, get } from "./api.js";
+import { get } from "./api.js";
 
 const EVERY_MS = 2000;
 const SHARE = 20; // The pause after a refresh is at least this multiple of its duration,
@@ -12,10 +12,10 @@ export class Live {
   #client = { value: null, due: 0 };
   #refreshing = null;
   #asked = false;
-  #paced = false;
+  #paced = true; // whether nobody asked for the refresh that comes next
 
-  // `show({ status, client, paced })` updates the document; `fail(error)` says that the server refuses or does not
-  // answer. `paced` is true when nobody asked for the refresh: then a page may read large answers less often.
+  // `show({ status, client, paced })` updates the document; `fail(error)` says why that failed: the server refuses or
+  // does not answer, or the page has a fault. `paced` is true when nobody asked for the refresh: then a page may read large answers less often.
   // `watching()` says whether the user wants notifications: then a hidden tab reads too, less often.
   constructor(show, fail, watching) {
     [this.show, this.fail, this.watching] = [show, fail, watching];
@@ -33,15 +33,21 @@ export class Live {
   // One refresh runs at a time. A request during it starts another one after it.
   async refresh(paced = false) {
     this.#asked = true;
-    this.#paced = paced;
-    this.#refreshing ??= (async () => {
-      while (this.#asked) {
-        this.#asked = false;
-        await this.#once(this.#paced);
-      }
-      this.#refreshing = null;
-    })();
+    this.#paced &&= paced;
+    this.#refreshing ??= this.#round();
     await this.#refreshing;
+  }
+
+  async #round() {
+    try {
+      while (this.#asked) {
+        const paced = this.#paced;
+        [this.#asked, this.#paced] = [false, true];
+        await this.#once(paced);
+      }
+    } finally {
+      this.#refreshing = null;
+    }
   }
 
   async #once(paced) {
@@ -50,7 +56,6 @@ export class Live {
       await this.show({ status, client, paced });
       this.locked = false;
     } catch (error) {
-      if (!(error instanceof RequestError) && !(error instanceof UnreachableError)) throw error;
       this.forgetClient();
       this.locked = error.status === 401;
       this.fail(error);
@@ -66,7 +71,10 @@ export class Live {
 
   async run() {
     const began = performance.now();
-    if ((!document.hidden || this.watching()) && !this.locked) await this.refresh(true);
-    setTimeout(() => this.run(), Math.max(document.hidden ? LONGEST_MS : EVERY_MS, Math.min(LONGEST_MS, SHARE * (performance.now() - began))));
+    try {
+      if ((!document.hidden || this.watching()) && !this.locked) await this.refresh(true);
+    } finally {
+      setTimeout(() => this.run(), Math.max(document.hidden ? LONGEST_MS : EVERY_MS, Math.min(LONGEST_MS, SHARE * (performance.now() - began))));
+    }
   }
 }

@@ -9,6 +9,9 @@ from tools.chromium import MISSING, chromium
 
 pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
 
+TOGGLE = "window.toggle ??= DOMTokenList.prototype.toggle, DOMTokenList.prototype.toggle"
+"""What the overview uses, and what shows an error does not."""
+
 
 def test_a_job_is_found_and_opened_by_keyboard(site: Site) -> None:
     job = site.submit(range(40))
@@ -72,6 +75,34 @@ def test_the_log_says_what_happens(site: Site) -> None:
     page.wait(f"document.getElementById('log').innerText.includes('Job {job} was accepted: 3 partitions.')")
     site.post(f"jobs/{job}/pause")
     page.wait(f"document.getElementById('log').innerText.includes('Job {job} is paused.')")
+
+
+def test_a_fault_of_a_page_is_shown_and_does_not_end_its_refreshes(site: Site) -> None:
+    page = site.open("", FAST)
+    page.run(f"{TOGGLE} = () => {{ throw new Error('it broke'); }}, 0")
+    page.wait("document.getElementById('trouble').innerText === 'This page has a fault: it broke'")
+    page.wait("document.getElementById('pill').innerText === 'fault'")
+    page.run(f"{TOGGLE} = window.toggle, 0")
+    page.wait("document.getElementById('trouble').hidden")
+    page.wait("document.getElementById('pill').innerText === 'healthy'")
+
+
+def test_what_the_user_asked_for_is_read_though_the_stream_asks_too(site: Site) -> None:
+    paced = site.open().run(
+        """(async () => {
+          const { Live } = await import("/live.js");
+          const seen = [];
+          const live = new Live(({ paced }) => {
+            seen.push(paced);
+            if (seen.length > 1) return;
+            live.refresh();
+            live.refresh(true);
+          }, () => {}, () => false);
+          await live.refresh(true);
+          return seen;
+        })()"""
+    )
+    assert paced == [True, False]
 
 
 def test_an_address_without_a_page_says_so(site: Site) -> None:
