@@ -3,7 +3,7 @@
 
 import { get, getNow, post } from "./api.js";
 import { ask, wholeNumber } from "./confirm.js";
-import { counted, rate, readRate } from "./format.js";
+import { counted, list, rate, readRate } from "./format.js";
 import { cancelLines, pauseLines, rollbackLines } from "./jobs.js";
 
 const cancelled = ({ cancelled: number, refused }) =>
@@ -50,10 +50,9 @@ export function jobActions(app) {
       }
     },
     async cancelPartition({ topic, partition, original }) {
-      const back = app.status.cancel_mode === "stop"
-        ? "It keeps the replicas that have arrived."
-        : `It returns to its original replicas [${original.join(", ")}].`;
-      if (await ask(`Cancel ${topic}-${partition}?`, [back], "Cancel the partition", null, true)) {
+      const back = original ? `It returns to its original replicas ${list(original)}.` : "Another client moves it: its move is cancelled.";
+      const effect = app.status.cancel_mode === "stop" ? "It keeps the replicas that have arrived." : back;
+      if (await ask(`Cancel ${topic}-${partition}?`, [effect], "Cancel the partition", null, true)) {
         await act(cancelled, () => post("v1/reassignments/cancel", { partitions: [{ topic, partition }] }));
       }
     },

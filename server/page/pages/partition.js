@@ -1,7 +1,7 @@
 // One partition: its replicas, where it goes, and why it waits.
 "use strict";
 
-import { get, post } from "../api.js";
+import { get } from "../api.js";
 import { badge, button, facts } from "../build.js";
 import { h, setText } from "../dom.js";
 import { bytes, count, list } from "../format.js";
@@ -88,15 +88,8 @@ function showActions(view, row, app) {
     view.actions.replaceChildren();
     return;
   }
-  const name = `${row.topic}-${row.partition}`;
-  const cancel = async () => {
-    const lines = [app.status?.cancel_mode === "stop" ? "It keeps the replicas that have arrived." : row.original ? `It returns to its original replicas ${list(row.original)}.` : "Another client moves it: its move is cancelled."];
-    if (await app.ask(`Cancel the move of ${name}?`, lines, "Cancel the move")) {
-      await app.act(`The move of ${name} is cancelled.`, () => post("v1/reassignments/cancel", { partitions: [{ topic: row.topic, partition: row.partition }] }));
-    }
-  };
   const plan = { version: 1, partitions: [{ topic: row.topic, partition: row.partition, replicas: row.target ?? row.replicas }] };
   view.actions.replaceChildren(
     h("a", { class: "button primary", href: `#/plan?${new URLSearchParams({ plan: JSON.stringify(plan) })}` }, "Choose its replicas…"),
-    ...(row.target === null ? [] : [button("Cancel the move…", cancel, "danger")]));
+    ...(row.target === null ? [] : [button("Cancel the move…", () => app.run.cancelPartition(row), "danger")]));
 }

@@ -121,6 +121,19 @@ def test_a_partition_shows_why_it_waits_and_is_cancelled(site: Site) -> None:
     shows(page, "at rest")
 
 
+def test_a_refused_cancel_of_a_partition_is_said(site: Site) -> None:
+    site.submit(range(40))
+    page = site.open("#/topics/foo/39")
+    shows(page, "limit P: 1 of 1 partition movements")
+    page.tab_to("Cancel the move…")
+    page.press("Enter")
+    page.wait("document.querySelector('dialog[open]')")
+    site.post("reassignments/cancel", {"partitions": [{"topic": "foo", "partition": 39}]})
+    page.run("document.getElementById('confirm-ok').click()")
+    page.wait("!document.getElementById('said').hidden")
+    assert page.text("#said").startswith("0 partitions cancelled. 1 partition refused: ")
+
+
 def test_the_replicas_of_a_partition_are_chosen_as_a_plan(site: Site) -> None:
     page = site.open("#/topics/foo/0", FAST)
     page.tab_to("Choose its replicas…")
