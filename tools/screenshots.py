@@ -55,8 +55,8 @@ class Operator:
         self.page.go("about:blank")  # A change of the hash alone does not load the page again.
         self.page.go(self.url + path)
         self.page.wait(
-            "document.querySelector('article, table tbody tr, .map [data-broker], #plan-form:not([hidden]),"
-            " #none:not([hidden])')"
+            "document.querySelector('article, table tbody tr, .map [data-broker], .gauge,"
+            " #plan-form:not([hidden]), #none:not([hidden])')"
         )
 
     def picture(self, name: str, selector: str = "body") -> None:
@@ -145,8 +145,8 @@ def run(operator: Operator, number: int) -> None:
     page.wait("document.querySelectorAll('.map .arrows .flow').length")
     operator.picture("map")
     stop_broker(operator, number)
-    page.wait("document.getElementById('reasons').innerText.includes('broker 6')")
     operator.go()
+    page.wait("document.getElementById('reasons').innerText.includes('broker 6')")
     operator.picture("stopped-broker")
     operator.api.post("brokers/6/start").raise_for_status()
     operator.wait_for_done(number, PARTITIONS // 2)
