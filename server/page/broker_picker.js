@@ -14,7 +14,6 @@ export class BrokerPicker {
     this.filter = h("input", { type: "search", autocomplete: "off", placeholder: "Find brokers by id or host", "aria-label": "Find brokers by id or host", oninput: () => this.#filterTiles() });
     this.racks = h("div", { id: "brokers" });
     this.node = h("div", { class: "picker" }, this.filter, this.racks);
-    this.first = new Set();
   }
 
   get chosen() {

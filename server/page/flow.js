@@ -26,8 +26,7 @@ export class FlowView {
     this.mapHost = h("div");
     this.tables = h("div", { class: "tables" });
     this.views = h("div", { class: "segments", role: "group", "aria-label": "View" }, this.#view("Map", () => this.#show(false)), this.#view("Table", () => this.#show(true)));
-    this.tools = h("div", { class: "row" }, this.summary, this.views);
-    root.append(this.tools, this.mapHost, this.#legend(), this.facts, this.tables);
+    root.append(h("div", { class: "row" }, this.summary, this.views), this.mapHost, this.#legend(), this.facts, this.tables);
     this.map = new ClusterMap(this.mapHost, { choose: (id) => this.choose(id) });
     this.#makeTables(heading);
     this.#show(NARROW.matches);

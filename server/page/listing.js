@@ -14,7 +14,7 @@ const ROWS = 25;
 // `options`: `id` of the table, `path` and `rows` (the name of the list in its answer), `noun`, `caption`, `columns` and `keyOf` as of a
 // Table, where a column may have `sort` (its name at the server) and `first` ("descending": its first order);
 // `search` ({ name, label }), `filters` ([{ name, label, choices: [[value, text]] }]), `fixed` (parameters that do not
-// change), `query` (those to begin with), `onQuery(query)`, called when the user has changed them, and `onAnswer`.
+// change), `query` (those to begin with), and `onAnswer`.
 export class Listing {
   constructor(parent, app, options) {
     this.app = app;
@@ -114,7 +114,6 @@ export class Listing {
     Object.assign(this.query, paging ? {} : { offset: 0 }, values);
     for (const [name, value] of Object.entries(this.query)) if (!value) delete this.query[name];
     this.#showSort();
-    this.options.onQuery?.(this.query);
     this.due = 0;
     return this.update();
   }

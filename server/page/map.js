@@ -11,10 +11,6 @@ const [WIDE, ROOMY] = [190, 225]; // pixels from which a tile has room for words
 const ARROWS = 40; // that are drawn: the largest
 const LABELS = 12; // arrows whose bytes are written on them
 
-export const STATES = {
-  live: ["up", "●"], "shutting down": ["leaving", "◐"], offline: ["down", "▲"], "offline and empty": ["idle", "○"],
-};
-
 // What marks a broker, the worst first: [kind, word].
 export function marksOf(broker) {
   return [
@@ -29,11 +25,11 @@ export function marksOf(broker) {
 }
 
 // The used part of the disks, null where it is not known.
-export const fullness = ({ disk_total: total, disk_used: used }) => (total ? used / total : null);
+const fullness = ({ disk_total: total, disk_used: used }) => (total ? used / total : null);
 
 const percent = (part) => (part > 0 && part < 0.01 ? "<\u00a01\u00a0%" : `${Math.round(100 * part)}\u00a0%`);
 
-export const level = (part) => (part >= 0.9 ? "full" : part >= 0.75 ? "high" : "fine");
+const level = (part) => (part >= 0.9 ? "full" : part >= 0.75 ? "high" : "fine");
 
 // The used part of the disks, or the bytes of the replicas where that is not known.
 export function diskOf(broker) {
@@ -43,7 +39,7 @@ export function diskOf(broker) {
 
 const moves = ({ rate_in: into, rate_out: out }) => [into ? `↓\u00a0${rate(into)}` : "", out ? `↑\u00a0${rate(out)}` : ""].filter(Boolean);
 
-export function sentence(broker) {
+function sentence(broker) {
   const states = marksOf(broker).map(([, word]) => word);
   return [
     `Broker ${broker.id}${broker.rack === null ? "" : `, rack ${broker.rack}`}: ${states.join(", ") || "live"}`,
@@ -264,7 +260,6 @@ function tile(box) {
   box.icon = shape("path", { class: "sign", transform: "translate(12 10)" });
   box.title = shape("text", { x: 30, y: 21, class: "name" }, `Broker ${box.broker.id}`);
   box.word = shape("text", { x: width - 12, y: 21, "text-anchor": "end", class: "word" });
-  
   box.bar = shape("rect", { ...bar, class: "level" });
   box.disk = shape("text", { x: 12, y: 58, class: "small" });
   box.held = shape("text", { x: 12, y: 75, class: "small soft" });

@@ -2,9 +2,9 @@
 // Pure functions: from data and a width to numbers in pixels.
 "use strict";
 
-export const DETAILED = 60; // brokers up to which each one has a tile
+const DETAILED = 60; // brokers up to which each one has a tile
 
-export const TILE = { least: 132, most: 260, height: 86, gap: 12, apart: 72, wished: 190 };
+const TILE = { least: 132, most: 260, height: 86, gap: 12, apart: 72, wished: 190 };
 export const CELL = { size: 14, pitch: 18 };
 const PAD = 12; // from the edge of a block
 const HEAD = 44; // height of the name of a rack
@@ -15,7 +15,7 @@ const MARGIN = 56; // for arrows within a block, at the right
 const NO_RACK = "";
 
 // Brokers by the name of their rack, in order.
-export function racksOf(brokers) {
+function racksOf(brokers) {
   const racks = new Map();
   for (const broker of brokers) {
     const name = broker.rack ?? NO_RACK;

@@ -3,7 +3,7 @@
 
 import { badge } from "./build.js";
 import { h } from "./dom.js";
-import { bytes, list } from "./format.js";
+import { bytes } from "./format.js";
 import { content } from "./listing.js";
 import { chips } from "./replicas.js";
 
@@ -20,7 +20,7 @@ export const partitionHealth = ({ health }) => badge(HEALTH_KINDS[health] ?? "",
 
 export const sizeText = ({ size }) => (size === null ? "not known" : bytes(size));
 
-export const partitionLink = ({ topic, partition }) => h("a", { href: `#/topics/${encodeURIComponent(topic)}/${partition}` }, `${topic}-${partition}`);
+const partitionLink = ({ topic, partition }) => h("a", { href: `#/topics/${encodeURIComponent(topic)}/${partition}` }, `${topic}-${partition}`);
 
 // A partition at rest is not worth a badge in a list.
 const stateOf = (row) => (row.state === "at rest" ? null : partitionState(row));
@@ -34,5 +34,3 @@ export const partitionColumns = [
   { label: "job", ...content((row) => (row.job === null ? null : h("a", { href: `#/jobs/${row.job}` }, `job ${row.job}`))) },
   { label: "why it does not move", wide: true, text: (row) => row.reason },
 ];
-
-export const replicasText = (replicas) => (replicas === null ? null : list(replicas));

@@ -10,8 +10,7 @@ const FOUND = 8; // topics that are offered at once
 const PAUSE_MS = 250; // between the last key and the search
 
 export class TopicPicker {
-  constructor(onChange = () => {}) {
-    this.onChange = onChange;
+  constructor() {
     this.chosen = new Set();
     this.chips = h("ul", { class: "picked", "aria-label": "Chosen topics" });
     this.search = h("input", { type: "search", autocomplete: "off", spellcheck: "false", placeholder: "Find topics by name", "aria-label": "Find topics by name" });
@@ -29,10 +28,7 @@ export class TopicPicker {
       event.preventDefault();
       this.found.querySelector("input:not(:checked)")?.click();
     });
-    this.pattern.addEventListener("input", () => {
-      setHidden(this.chips, this.pattern.value.trim() !== "");
-      this.onChange();
-    });
+    this.pattern.addEventListener("input", () => setHidden(this.chips, this.pattern.value.trim() !== ""));
   }
 
   // The regular expression of the chosen topics; empty if none is chosen.
@@ -62,7 +58,6 @@ export class TopicPicker {
     if (chosen) this.chosen.add(topic);
     else this.chosen.delete(topic);
     keyed(this.chips, [...this.chosen], (name) => h("li", { class: "chip" }, name, " ", h("button", { type: "button", "aria-label": `Remove ${name}`, onclick: () => this.#remove(name) }, "×")));
-    this.onChange();
   }
 
   #remove(topic) {

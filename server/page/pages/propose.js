@@ -42,13 +42,11 @@ function options() {
     check("skip_moving", "Leave out partitions that are being reassigned or queued"));
 }
 
-const shown = (value) => (value === null || value === undefined ? null : value);
-
 // The proposal in numbers, the proof first.
 function numbers(figures) {
   const { forecast, moves, moves_bound: bound } = figures;
   const proof = figures.fewest_moves_proven ? "no plan moves fewer: proven" : `at least ${count(bound)} are needed`;
-  const ends = forecast && moves && shown(forecast.scheduled_seconds) !== null ? `about ${time(Date.now() + 1000 * forecast.scheduled_seconds)}` : null;
+  const ends = forecast && moves && forecast.scheduled_seconds !== null ? `about ${time(Date.now() + 1000 * forecast.scheduled_seconds)}` : null;
   return facts([
     ["replicas to copy", moves ? `${count(moves)} (${proof})` : "none"],
     ["bytes to copy", moves ? `${bytes(figures.bytes)}${figures.fewest_bytes_proven ? " (no plan copies fewer: proven)" : ""}` : null],

@@ -7,7 +7,7 @@ import { sized } from "../broker_words.js";
 import { count } from "../format.js";
 import { content, Listing } from "../listing.js";
 
-const factor = ({ least_replicas: least, most_replicas: most }) => (least === most ? count(most) : `${count(least)} to ${count(most)}`);
+export const factor = ({ least_replicas: least, most_replicas: most }) => (least === most ? count(most) : `${count(least)} to ${count(most)}`);
 
 export function topicBadges(row) {
   return [
@@ -49,5 +49,3 @@ export const page = {
     return { update: () => list.update(), close: () => list.close() };
   },
 };
-
-export { factor };
