@@ -22,7 +22,7 @@ export function flags(broker) {
 
 export function percent(part, whole) {
   const share = (100 * part) / whole;
-  return share > 0 && share < 1 ? "< 1\u00a0%" : `${Math.round(share)}\u00a0%`;
+  return share > 0 && share < 1 ? "<\u00a01\u00a0%" : `${Math.round(share)}\u00a0%`;
 }
 
 export function diskMeter(broker) {

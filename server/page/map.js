@@ -2,6 +2,7 @@
 // Above 60 brokers, a broker is a cell of its rack, and arrows lead from rack to rack.
 "use strict";
 
+import { percent } from "./broker_words.js";
 import { keyed, setAttribute, setText } from "./dom.js";
 import { bytes, count, counted, rate } from "./format.js";
 import { CELL, arrows, labelled, layout } from "./map_layout.js";
@@ -27,14 +28,12 @@ export function marksOf(broker) {
 // The used part of the disks, null where it is not known.
 const fullness = ({ disk_total: total, disk_used: used }) => (total ? used / total : null);
 
-const percent = (part) => (part > 0 && part < 0.01 ? "<\u00a01\u00a0%" : `${Math.round(100 * part)}\u00a0%`);
-
 const level = (part) => (part >= 0.9 ? "full" : part >= 0.75 ? "high" : "fine");
 
 // The used part of the disks, or the bytes of the replicas where that is not known.
 export function diskOf(broker) {
   const part = fullness(broker);
-  return part === null ? bytes(broker.bytes) : `${percent(part)} of ${bytes(broker.disk_total)}`;
+  return part === null ? bytes(broker.bytes) : `${percent(broker.disk_used, broker.disk_total)} of ${bytes(broker.disk_total)}`;
 }
 
 const moves = ({ rate_in: into, rate_out: out }) => [into ? `↓\u00a0${rate(into)}` : "", out ? `↑\u00a0${rate(out)}` : ""].filter(Boolean);
@@ -147,7 +146,7 @@ export class ClusterMap {
     const inside = this.flows.by === "rack" ? this.flows.flows.find((each) => each.source === each.target && (each.source ?? "") === rack.name) : null;
     setText(facts, [
       counted(members.length, "broker"), down && `${count(down)} offline`,
-      total > 0 ? `disks ${percent(used / total)}` : bytes(held),
+      total > 0 ? `disks ${percent(used, total)}` : bytes(held),
     ].filter(Boolean).join(" · "));
     setText(within, inside ? `${bytes(inside.bytes)} within` : "");
   }
@@ -277,7 +276,7 @@ function fillTile(box, broker, kind, bar) {
   const narrow = box.width < WIDE;
   const word = marksOf(broker)[0]?.[1] ?? "";
   setText(box.word, narrow ? "" : word);
-  setText(box.disk, part !== null && (narrow || rates.length) ? percent(part) : diskOf(broker));
+  setText(box.disk, part !== null && (narrow || rates.length) ? percent(broker.disk_used, broker.disk_total) : diskOf(broker));
   // There is room for one of them in a narrow tile.
   setText(box.rates, narrow ? word || (rates[0] ?? "") : rates.slice(0, box.width < ROOMY ? 1 : 2).join("  "));
   setText(box.held, narrow ? `${count(broker.replicas)} replicas` : `${count(broker.replicas)} replicas · ${count(broker.leaders)} leaders`);

@@ -1,13 +1,14 @@
 // One broker: what it holds, its directories, what can be done with it, and its partitions.
 "use strict";
 
-import { get, post } from "../api.js";
+import { get } from "../api.js";
 import { badge, button, facts, meter } from "../build.js";
 import { flags, movesText, percent, planLink, sized, stateBadge } from "../broker_words.js";
 import { h, setHidden, setText } from "../dom.js";
 import { bytes, count, counted } from "../format.js";
 import { basisText, Listing } from "../listing.js";
 import { HEALTHS, STATES, partitionColumns } from "../partition_words.js";
+import { allow, exclude } from "../placement.js";
 
 export const page = {
   title: ({ broker }) => `Broker ${broker}`,
@@ -115,15 +116,10 @@ function showActions(view, broker, app) {
   for (const node of view.actions.children) if (node.textContent === focused) node.focus({ preventScroll: true });
 }
 
-function placementButton({ id, excluded, replicas }, app) {
-  const [text, question, lines, send] = excluded
-    ? ["Allow new partitions…", `Allow new partitions on broker ${id}?`, ["New topics and new partitions may be placed on it again."], { allow: [id] }]
-    : ["No new partitions…", `Place no new partitions on broker ${id}?`, ["New topics and new partitions are placed on other brokers.", replicas && `Its ${counted(replicas, "replica")} stay.`], { exclude: [id] }];
-  return button(text, async () => {
-    if (await app.ask(question, lines, excluded ? "Allow" : "Exclude")) {
-      await app.act(excluded ? `Broker ${id} gets new partitions again.` : `Broker ${id} gets no new partitions.`, () => post("v1/placement", send));
-    }
-  });
+function placementButton(broker, app) {
+  return broker.excluded
+    ? button("Allow new partitions…", () => allow(broker.id, app))
+    : button("No new partitions…", () => exclude(broker, app));
 }
 
 async function check(view, id) {

@@ -1,11 +1,11 @@
 // The history: who ordered what, one line for each action, with filters and an export of what they select.
 "use strict";
 
-import { download, get, hasToken, withQuery } from "../api.js";
+import { get, withQuery } from "../api.js";
 import { ACTIONS, linesOf } from "../audit_words.js";
 import { Table, h, link, setHidden, setText } from "../dom.js";
 import { counted, program } from "../format.js";
-import { saveBlob } from "../save.js";
+import { fileLink } from "../save.js";
 
 const ROWS = 100; // entries that are read at once
 
@@ -64,10 +64,7 @@ class History {
     this.none = h("p", { id: "none", hidden: true }, "No entry matches.");
     this.older = h("button", { type: "button", id: "older", onclick: show(() => this.pages + 1) }, "Show older");
     this.where = h("span");
-    this.exported = h("a", { id: "export", class: "button", href: "v1/audit/export", download: "audit.jsonl" }, "Export as JSON lines");
-    // A link does not send the token of this tab.
-    const save = app.guard(async () => saveBlob(await download(this.exported.getAttribute("href")), "audit.jsonl"));
-    this.exported.addEventListener("click", (event) => hasToken() && save(event));
+    this.exported = fileLink(app, "Export as JSON lines", "v1/audit/export", "audit.jsonl", { id: "export" });
     root.append(h("div", { class: "page-head" }, h("h1", {}, "History"), this.exported),
       h("section", { class: "card", "aria-label": "History" }, this.form, this.table.node, this.none, h("p", { class: "pages", id: "entries-pages" }, this.where, this.older)));
   }

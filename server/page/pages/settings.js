@@ -7,6 +7,7 @@ import { h, section, setHidden, setText } from "../dom.js";
 import { counted, time } from "../format.js";
 import { newGauges } from "../gauges.js";
 import { newPace } from "../pace.js";
+import { allow } from "../placement.js";
 import { ScheduleEditor } from "../schedule_editor.js";
 
 const SELDOM_MS = 10_000;
@@ -47,12 +48,6 @@ function newPlacement(app) {
       list.replaceChildren(...(excluded ?? []).map((id) => h("li", {}, h("a", { href: `#/brokers/${id}` }, `Broker ${id}`), app.mayChange && button("Allow…", () => allow(id, app), "", { "aria-label": `Allow new partitions on broker ${id}` }))));
     },
   };
-}
-
-async function allow(id, app) {
-  if (await app.ask(`Allow new partitions on broker ${id}?`, ["New topics and new partitions may be placed on it again."], "Allow")) {
-    await app.act(`Broker ${id} gets new partitions again.`, () => post("v1/placement", { allow: [id] }));
-  }
 }
 
 function newAccess() {
