@@ -18,6 +18,7 @@ import numpy as np
 
 from planner.proposals.problem.arrays import Flags, Ints
 from planner.proposals.problem.goal import Problem, ProposalError
+from planner.proposals.solver.byte_balance import Budget
 from planner.proposals.solver.changed_plan import Placement
 from planner.proposals.solver.class_flow import Input
 from planner.proposals.solver.quotas import least_cost
@@ -122,12 +123,17 @@ class _Exact(NamedTuple):
 class _Plan:
     """The replicas that leave. An *entry* is a position in the flattened sets, as in `Placement`.
 
-    `missing` has the bytes that each broker is still to get rid of; it falls below 0 if more leave.
+    `missing` has the bytes that each broker is still to get rid of; it falls below 0 if more leave. `_left`
+    is what the plan may still move and copy.
     """
 
     def __init__(self, problem: Problem, given: Input, missing: Ints, receivers: Ints) -> None:
         self._goal, self._given, self._receivers, self.missing = problem.goal, given, receivers, missing
         self.placement = Placement(given, given.lists, np.zeros(given.layout.size, np.int64))
+        most_moves, most_bytes = problem.goal.max_moves, problem.goal.max_bytes
+        self._left = Budget(
+            MANY if most_moves is None else most_moves, MANY if most_bytes is None else most_bytes
+        )
         self._width = given.lists.shape[1]
         self._over = missing.copy()
         lists = given.lists.ravel()
@@ -160,6 +166,7 @@ class _Plan:
         entry, source = int(self._entries[number]), int(self._source[number])
         self.placement.apply(entry, source, target)
         self.missing[source] -= self._own[number]
+        self._left = Budget(self._left.moves - 1, self._left.bytes - int(self._copied[number]))
 
     # ---- large problems ------------------------------------------------------------------------------------
 
@@ -202,7 +209,7 @@ class _Plan:
 
     def _place(self, number: int) -> bool:
         """Move a replica to the receiver with the most room that may have it. Return whether there is one."""
-        if not self._affordable(int(self._copied[number])):
+        if self._left.moves <= 0 or self._copied[number] > self._left.bytes:
             return False
         room = self.placement.room[self._receivers]
         for target in self._receivers[np.argsort(-room, kind="stable")].tolist():
@@ -213,15 +220,6 @@ class _Plan:
                 return True
         return False
 
-    def _affordable(self, size: int) -> bool:
-        goal, changed = self._goal, self.placement.sets != self._given.lists
-        most_moves = MANY if goal.max_moves is None else goal.max_moves
-        most_bytes = MANY if goal.max_bytes is None else goal.max_bytes
-        if most_moves == most_bytes == MANY:
-            return True
-        copied = int((changed.sum(axis=1) * self._given.bytes).sum())
-        return int(changed.sum()) < most_moves and copied + size <= most_bytes
-
     def _take_back(self, moved: list[int], broker: int) -> None:
         """Let replicas stay that need not leave any more, the most expensive first."""
         for number in sorted(moved, key=lambda each: -self._copied[each]):
@@ -229,6 +227,7 @@ class _Plan:
                 entry = int(self._entries[number])
                 self.placement.apply(entry, int(self.placement.sets.ravel()[entry]), broker)
                 self.missing[broker] += self._own[number]
+                self._left = Budget(self._left.moves + 1, self._left.bytes + int(self._copied[number]))
 
     # ---- small problems ------------------------------------------------------------------------------------
 

@@ -120,6 +120,20 @@ def test_many_replicas_leave_by_size(minimize: str, monkeypatch: pytest.MonkeyPa
     assert found.bytes <= found.bytes_bound * 1.02 if minimize == "bytes" else found.fewest_moves_proven
 
 
+@pytest.mark.parametrize(("option", "most"), [("max_moves", 3), ("max_bytes", "150")])
+def test_many_replicas_leave_within_the_budget(
+    option: str, most: int | str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relief, "EXACT_CHOICES", -1)
+    lists = [[1, 2 + number % 3] for number in range(60)]
+    sizes = {number: 1 + number * 37 % 101 for number in range(60)}
+    whole = with_disks(cluster("------", *lists, sizes=sizes), dict.fromkeys(range(1, 7), 3_400))
+    found = proposed(whole, "relieve", "1", relieve_to="60%", allow_partial=True, **{option: most})
+    used = found.moves if option == "max_moves" else found.bytes
+    assert 0 < used <= int(most)
+    assert "broker 1 stays" in found.notes[-1]
+
+
 @st.composite
 def full_clusters(draw: st.DrawFn) -> tuple[Snapshot, Goal]:
     """Draw up to five brokers, of which some are too full, and a goal."""
