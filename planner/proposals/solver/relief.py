@@ -53,6 +53,8 @@ class _Level(NamedTuple):
     total: Ints
     used: Ints
     over: Ints
+    relieved: Flags
+    """Whether the broker is to be relieved."""
 
 
 def relieve(problem: Problem, given: Input) -> Relief:
@@ -60,7 +62,7 @@ def relieve(problem: Problem, given: Input) -> Relief:
     level = _levels(problem)
     to = problem.goal.relieve_to
     sources = np.flatnonzero(level.over)
-    receives = given.layout.receives & (level.total > 0) & ~_relieved(problem, level)
+    receives = given.layout.receives & (level.total > 0) & ~level.relieved
     below = np.array([floor(int(total) * to) for total in level.total], np.int64) - level.used
     room = np.where(receives, np.minimum(np.maximum(0, below), given.room), 0)
     given = given._replace(room=room)
@@ -90,25 +92,20 @@ def _levels(problem: Problem) -> _Level:
     total = np.array([0 if disk is None else disk.total for disk in disks], np.int64)
     used = np.array([0 if disk is None else disk.used for disk in disks], np.int64)
     over = np.zeros(len(ids), np.int64)
-    for position in np.flatnonzero(_relieved_ids(problem, ids, total, used)).tolist():
+    relieved = _relieved(problem, total, used)
+    for position in np.flatnonzero(relieved).tolist():
         over[position] = max(0, int(used[position]) - floor(int(total[position]) * goal.relieve_to))
-    return _Level(total, used, over)
+    return _Level(total, used, over, relieved)
 
 
-def _relieved_ids(problem: Problem, ids: list[int], total: Ints, used: Ints) -> Flags:
+def _relieved(problem: Problem, total: Ints, used: Ints) -> Flags:
     """Return the brokers that are to be relieved: those that are named, and those above the level."""
     goal = problem.goal
-    flags = np.isin(np.array(ids), sorted(goal.relieve))
+    flags = np.isin(problem.table.brokers, sorted(goal.relieve))
     if goal.relieve_over is not None:
         flags |= np.array(
             [u > t * goal.relieve_over for t, u in zip(total.tolist(), used.tolist(), strict=True)]
         )
-    return flags
-
-
-def _relieved(problem: Problem, level: _Level) -> Flags:
-    named = np.isin(problem.table.brokers, sorted(problem.goal.relieve))
-    flags: Flags = named | (level.over > 0)
     return flags
 
 
