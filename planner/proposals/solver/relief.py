@@ -238,7 +238,7 @@ class _Plan:
             for target in self._receivers.tolist():
                 if self.placement.may_change(entry, target):
                     own, copied = int(self._own[number]), int(self._copied[number])
-                    program.choice(number, entry, int(self._source[number]), target, own, copied)
+                    program.add(_Choice(number, entry, int(self._source[number]), target, own, copied))
         chosen = program.solve(self._over, self.placement.room, bytes_first=self._goal.minimize == "bytes")
         if chosen is None:
             return None
@@ -249,18 +249,29 @@ class _Plan:
         return _Exact(len(moved), int(self._copied[moved].sum()), program.proven and reached)
 
 
+class _Choice(NamedTuple):
+    """A replica that may move to the target; `number` is its position in the plan's entries."""
+
+    number: int
+    entry: int
+    source: int
+    target: int
+    own: int
+    copied: int
+
+
 class _Program:
     """The integer program: a variable for each replica and receiver that may have it."""
 
     def __init__(self, given: Input, max_moves: int | None, max_bytes: int | None) -> None:
         self._given, self._width = given, given.lists.shape[1]
         self._limits = max_moves, max_bytes
-        self._choices: list[tuple[int, int, int, int, int, int]] = []
+        self._choices: list[_Choice] = []
         self.proven = True
 
-    def choice(self, number: int, entry: int, source: int, target: int, own: int, copied: int) -> None:
-        """Add a replica that may move to the target."""
-        self._choices.append((number, entry, source, target, own, copied))
+    def add(self, choice: _Choice) -> None:
+        """Add a replica and a receiver."""
+        self._choices.append(choice)
 
     def solve(self, over: Ints, room: Ints, *, bytes_first: bool) -> list[tuple[int, int]] | None:
         """Return the replicas that move and their targets; None if none was found."""
@@ -274,9 +285,11 @@ class _Program:
         sources = np.flatnonzero(over).tolist()
         short = {each: model.new_int_var(0, int(over[each]), "") for each in sources}
         for each in sources:
-            freed = sum(row[4] * var for row, var in zip(self._choices, taken, strict=True) if row[2] == each)
+            freed = sum(
+                row.own * var for row, var in zip(self._choices, taken, strict=True) if row.source == each
+            )
             model.add(freed + short[each] >= int(over[each]))
-        copied = sum(row[5] * var for row, var in zip(self._choices, taken, strict=True))
+        copied = sum(row.copied * var for row, var in zip(self._choices, taken, strict=True))
         most_moves, most_bytes = self._limits
         if most_moves is not None:
             model.add(sum(taken) <= most_moves)
@@ -295,7 +308,7 @@ class _Program:
                 return found
             self.proven = self.proven and status == cp_model.OPTIMAL
             values = [bool(solver.value(var)) for var in taken]
-            found = [(row[0], row[3]) for row, yes in zip(self._choices, values, strict=True) if yes]
+            found = [(row.number, row.target) for row, yes in zip(self._choices, values, strict=True) if yes]
             model.add(cost <= round(solver.objective_value))
         return found
 
