@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from heapq import nlargest
+from itertools import chain
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -79,7 +80,7 @@ async def timeline(call: Call) -> Timeline:
     job = job_of(call)
     history, until = call.services.progress.history, job.ended_ms or max(wall_clock(), job.created_ms)
     samples = history.samples(job.id)
-    entries = await _entries(call, job, until)
+    entries, is_cut = await _entries(call, job, until)
     return Timeline(
         job=job.id,
         from_ms=job.created_ms,
@@ -95,15 +96,18 @@ async def timeline(call: Call) -> Timeline:
         brokers=[BrokerChange(*each) for each in history.brokers if job.created_ms <= each.time_ms <= until],
         holds=_holds(history.holds, job.created_ms, until),
         entries=entries,
-        incomplete=_incomplete(job, history.since_ms, entries),
+        incomplete=_incomplete(job, history.since_ms, entries, is_cut=is_cut),
     )
 
 
-async def _entries(call: Call, job: Job, until: int) -> list[AuditRow] | None:
-    """Return the entries about the job, its rollbacks and all jobs; None without a log. Raises HttpError."""
+async def _entries(call: Call, job: Job, until: int) -> tuple[list[AuditRow] | None, bool]:
+    """Return the entries about the job, its rollbacks and all jobs, and whether older ones may be missing.
+
+    Without a log, the entries are None. Raises HttpError.
+    """
     log = call.services.audit
     if log is None:
-        return None
+        return None, False
     rollbacks = nlargest(
         MOST_ROLLBACKS, (each.id for each in call.state.orders.jobs.values() if each.undoes == job.id)
     )
@@ -113,8 +117,8 @@ async def _entries(call: Call, job: Job, until: int) -> list[AuditRow] | None:
         *(AuditFilter({AuditAction.ROLLBACK}, job=each) for each in rollbacks),
     ]
 
-    def read() -> list[AuditEntry]:
-        return [entry for each in asked for entry in log.newest(each, MOST_ENTRIES)]
+    def read() -> list[list[AuditEntry]]:
+        return [log.newest(each, MOST_ENTRIES) for each in asked]
 
     try:
         found = await call.off_loop.run(read)
@@ -122,10 +126,11 @@ async def _entries(call: Call, job: Job, until: int) -> list[AuditRow] | None:
         raise HttpError(503, str(error)) from error
     about = {
         entry.id: entry
-        for entry in found
+        for entry in chain.from_iterable(found)
         if entry.job in (0, job.id) or (entry.action is AuditAction.ROLLBACK and entry.job in rollbacks)
     }
-    return [audit_row(about[number]) for number in sorted(about)]
+    is_cut = any(len(each) == MOST_ENTRIES for each in found)
+    return [audit_row(about[number]) for number in sorted(about)], is_cut
 
 
 def _holds(known: Iterable[job_history.Hold], since: int, until: int) -> list[Hold]:
@@ -139,7 +144,7 @@ def _holds(known: Iterable[job_history.Hold], since: int, until: int) -> list[Ho
     return found
 
 
-def _incomplete(job: Job, since_ms: int | None, entries: Sequence[AuditRow] | None) -> str:
+def _incomplete(job: Job, since_ms: int | None, entries: Sequence[AuditRow] | None, *, is_cut: bool) -> str:
     missing = []
     if since_ms is None or since_ms > job.created_ms:
         missing.append(
@@ -147,7 +152,7 @@ def _incomplete(job: Job, since_ms: int | None, entries: Sequence[AuditRow] | No
         )
     if entries is None:
         missing.append("pauses and changes of limits: there is no audit log")
-    elif len(entries) >= MOST_ENTRIES:
+    elif is_cut:
         missing.append("the oldest of many orders")
     return "; ".join(missing)
 

@@ -101,6 +101,27 @@ async def test_many_orders_are_cut_off_and_that_is_said() -> None:
     assert "the oldest of many orders" in answer["incomplete"]
 
 
+async def test_orders_of_other_jobs_that_push_out_those_of_all_jobs_are_said_too() -> None:
+    client = ApiClient()
+    await client.post("/v1/jobs", MOVE)
+    now = client.controller.state.orders.jobs[1].created_ms
+    log = Log((now, AuditAction.LIMITS, 0), *[(now, AuditAction.PAUSE, 7)] * MOST_ENTRIES)
+    answer = await with_log(client, log).get("/v1/jobs/1/timeline")
+    assert answer["entries"] == []
+    assert "the oldest of many orders" in answer["incomplete"]
+
+
+async def test_many_orders_that_are_all_listed_are_not_called_cut_off() -> None:
+    client = ApiClient()
+    await client.post("/v1/jobs", MOVE)
+    now = client.controller.state.orders.jobs[1].created_ms
+    half = MOST_ENTRIES // 2
+    log = Log(*[(now, AuditAction.PRIORITY, 1)] * half, *[(now, AuditAction.PAUSE, 0)] * half)
+    answer = await with_log(client, log).get("/v1/jobs/1/timeline")
+    assert len(answer["entries"]) == MOST_ENTRIES
+    assert "many orders" not in answer["incomplete"]
+
+
 async def test_a_hold_that_is_older_than_the_job_is_listed_while_it_lasts() -> None:
     client = ApiClient()
     for time, reason in ((1, "closed"), (2, ""), (3, "closed")):
