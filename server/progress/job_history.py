@@ -1,7 +1,7 @@
 """What is remembered of the life of jobs: rates and ended partitions over time, and what happened to all.
 
 Nothing of it is stored: after a restart it begins anew, and `since_ms` says when. Its size is bounded. A job
-has at most `MOST_SAMPLES` samples; a longer life has longer samples.
+has at most `MOST_SAMPLES` samples, from its first byte on; a longer life has longer samples.
 """
 
 from collections import deque
@@ -107,7 +107,9 @@ class JobHistory:
         now, endings = self._now_ms(), self._state.orders.endings
         for job, size in copied.items():
             ended = sum(endings.get(job, {}).values())
-            self._jobs.setdefault(job, JobSamples()).add(JobSample(now, seconds, size, ended, throttle))
+            # Thousands of jobs may be open that have not begun: there is nothing to remember of them.
+            if size or ended or job in self._jobs:
+                self._jobs.setdefault(job, JobSamples()).add(JobSample(now, seconds, size, ended, throttle))
         self._forget(self._jobs.keys() - copied.keys())
 
     def samples(self, job: int) -> list[JobSample]:

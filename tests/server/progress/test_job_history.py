@@ -70,6 +70,15 @@ def test_what_holds_all_jobs_is_remembered_but_not_a_pause() -> None:
     assert [bool(each.reason) for each in kept.holds] == [True, False]
 
 
+def test_a_job_is_remembered_from_its_first_byte_on() -> None:
+    controller = three_partitions()
+    kept = JobHistory(controller.state, lambda: controller.now_ms)
+    controller.alter({"foo-0": [4, 2, 3]})
+    for size in (0, 3, 0):
+        kept.add(5, {1: size}, None)
+    assert [each.copied for each in kept.samples(1)] == [3, 0]
+
+
 def test_deleted_jobs_and_the_oldest_ended_ones_are_forgotten() -> None:
     controller = three_partitions()
     kept = JobHistory(controller.state, lambda: controller.now_ms)
