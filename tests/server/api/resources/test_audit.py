@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
@@ -45,8 +44,7 @@ def log() -> Log:
 @pytest.fixture
 def client(log: Log) -> ApiClient:
     with_log = ApiClient()
-    assert with_log.api.services is not None
-    with_log.api.services = replace(with_log.api.services, audit=log)
+    with_log.serve(audit=log)
     return with_log
 
 

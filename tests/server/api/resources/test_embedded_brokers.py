@@ -1,6 +1,5 @@
 """Control of the brokers of the embedded cluster."""
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,8 +45,7 @@ class Owned:
 
 def client() -> tuple[ApiClient, Owned]:
     made, owned = ApiClient(), Owned()
-    assert made.api.services is not None
-    made.api.services = dataclasses.replace(made.api.services, brokers=owned)
+    made.serve(brokers=owned)
     return made, owned
 
 

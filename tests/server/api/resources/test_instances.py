@@ -1,7 +1,5 @@
 """`/v1/instances` and the hand-over."""
 
-from dataclasses import replace
-
 import pytest
 
 from server.api.shared.process import InstanceRow
@@ -29,8 +27,7 @@ class Site:
 
 def client_of(site: Site | None) -> ApiClient:
     client = ApiClient()
-    assert client.api.services is not None
-    client.api.services = replace(client.api.services, instances=site)
+    client.serve(instances=site)
     return client
 
 

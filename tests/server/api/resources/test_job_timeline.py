@@ -1,7 +1,6 @@
 """`/v1/jobs/{job}/timeline`. Partition n has 100 + n bytes."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from controller.model.audit import AuditAction, AuditEntry, AuditFilter, AuditLogError
 from server.api.resources.job_timeline import MOST_ENTRIES
@@ -37,8 +36,7 @@ class Log:
 
 
 def with_log(client: ApiClient, log: Log | None) -> ApiClient:
-    assert client.api.services is not None
-    client.api.services = replace(client.api.services, audit=log)  # type: ignore[arg-type]
+    client.serve(audit=log)
     return client
 
 

@@ -1,6 +1,5 @@
 """`/v1/status`, `/v1/pause` and `/v1/resume`."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -26,8 +25,7 @@ async def test_an_idle_cluster() -> None:
 
 async def test_a_cluster_has_its_id_and_a_name() -> None:
     client = ApiClient()
-    assert client.api.services is not None
-    client.api.services.cluster_name = "prod"
+    client.serve(cluster_name="prod")
     answer = await client.get("/v1/status")
     assert (answer["cluster_id"], answer["cluster_name"]) == ("cluster-1", "prod")
 
@@ -121,7 +119,7 @@ async def test_all_jobs_are_paused_and_resumed() -> None:
 async def test_status_shows_the_spark_planner() -> None:
     client = ApiClient()
     view = Spark(SparkState.WORKING, min_partitions=10, job=3, partitions=20, since_ms=5)
-    client.api.services = replace(client.api.services, spark=lambda: view)  # type: ignore[type-var]
+    client.serve(spark=lambda: view)
     shown = (await client.get("/v1/status"))["spark"]
     assert shown == {
         "state": "working",
