@@ -6,16 +6,19 @@ Children get SIGINT's default handling back, which a shell that runs the tests i
 them.
 """
 
+import gc
 import os
 import signal
 import sys
+from collections.abc import Iterator
 
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-from hypothesis import HealthCheck, settings  # noqa: E402 - its modules are compiled, too
+import pytest  # noqa: E402 - its modules are compiled, too
+from hypothesis import HealthCheck, settings  # noqa: E402
 
 from tests.examples import examples  # noqa: E402
 
@@ -24,3 +27,18 @@ settings.register_profile(
     "patient", max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("patient")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport() -> Iterator[None]:
+    """Collect no garbage while a failure is reported.
+
+    A report parses the source of the test, and so does a finalizer that logs a traceback. CPython 3.11 keeps
+    one recursion depth for all parsers (its issue 106905): the outer one ends with a SystemError, which would
+    hide the failure and end the run.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()

@@ -84,14 +84,19 @@ class Instance:
         lease.renew(self.term.claimed)
         self.writer = TermWriter(self.log, self.term, lease, TIMINGS, self.clock)
         self.running = asyncio.create_task(self.writer.run())
+        self.running.add_done_callback(_retrieve)
         return self
 
     async def stop(self) -> None:
         """Write what waits, and end."""
         self.writer.close()
         await asyncio.wait([self.running], timeout=10)
-        if self.running.done():
-            self.running.exception()
+
+
+def _retrieve(ended: asyncio.Task[None]) -> None:
+    """Tell asyncio that the exception of a lost term is known: those who commit get it, too."""
+    if not ended.cancelled():
+        ended.exception()
 
 
 def rows(number: int, value: str = "x" * 120) -> list[BatchRecord]:
