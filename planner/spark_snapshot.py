@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from common.plan_errors import PlanError
-from planner.model.snapshot import Broker, Snapshot, is_parquet, parse_snapshot
+from planner.model.snapshot import LOAD_COLUMNS, Broker, Snapshot, is_parquet, parse_snapshot
 from planner.proposals.problem.arrays import Ints
 from planner.proposals.problem.table import Columns
 from planner.spark import shares_files
@@ -41,6 +41,7 @@ TYPES: Mapping[str, str] = {
     "sizes": "array<bigint>",
     "log_dirs": "array<string>",
     "tiered": "boolean",
+    **dict.fromkeys(LOAD_COLUMNS, "double"),
 }
 """The columns of a partition that are read, and their SQL types."""
 
@@ -79,6 +80,8 @@ _VALID = " and ".join(
         "coalesce(size(log_dirs), size(replicas)) = size(replicas)",
         "forall(coalesce(sizes, array()), each -> coalesce(each, 0) >= 0)",
         "coalesce(min_isr, 1) >= 1",
+        # Spark takes a NaN for the largest number.
+        *(f"coalesce(`{name}`, 0) >= 0 and coalesce(`{name}`, 0) < double('inf')" for name in LOAD_COLUMNS),
         # That of a topic that waits for its deletion is empty: Python reads such a cluster.
         f"(target is null or (size(target) > 0 and {_distinct_ids('target')}))",
     ]
@@ -137,7 +140,8 @@ def _of_parquet(spark: "SparkSession", path: Path) -> "DataFrame":
         if present.get(name, kind) not in _compatible(kind):
             raise UnusualSnapshotError(f"column {name} has the type {present[name]}")
     typed = (
-        f"try_cast({name if name in present else 'null'} as {kind}) as {name}" for name, kind in TYPES.items()
+        f"try_cast({f'`{name}`' if name in present else 'null'} as {kind}) as `{name}`"
+        for name, kind in TYPES.items()
     )
     return _selected(rows.selectExpr(*typed, "to_json(struct(*)) as value", "true as usual"))
 

@@ -5,6 +5,7 @@ kinds are null.
 """
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -55,6 +56,23 @@ class Broker(NamedTuple):
         return bool(self.dirs) and all(each.cordoned for each in (self.dirs or {}).values())
 
 
+class Load(NamedTuple):
+    """What clients write to a partition and read from it, in bytes per second; None where it is not known.
+
+    The first two are those of the last minutes, the others those of the busy hour of the cluster. What
+    followers read is not part of them.
+    """
+
+    bytes_in: float | None = None
+    bytes_out: float | None = None
+    busy_in: float | None = None
+    busy_out: float | None = None
+
+
+LOAD_COLUMNS = ("in", "out", "in_busy", "out_busy")
+"""The columns of the fields of `Load`."""
+
+
 class Partition(NamedTuple):
     """A partition.
 
@@ -81,6 +99,8 @@ class Partition(NamedTuple):
     log_dirs: tuple[str | None, ...] | None = None
     """The log directory of each of `replicas`; None if none of them is known."""
     tiered: bool = False
+    load: Load | None = None
+    """None if nothing of it is known."""
 
     @property
     def deleting(self) -> bool:
@@ -194,6 +214,11 @@ def is_replicas(value: object) -> TypeGuard[list[int]]:
         and all(type(each) is int and 0 <= each < 2**31 for each in value)
         and len(set(value)) == len(value)
     )
+
+
+def is_rate(value: object) -> TypeGuard[float]:
+    """Whether the value is a finite number from 0, not a boolean."""
+    return type(value) in {int, float} and isinstance(value, int | float) and 0 <= value < math.inf
 
 
 def _text_or_none(value: object) -> bool:
@@ -312,10 +337,18 @@ class _Reading:
                 raise ValueError(f"'{name}' has {len(value)} entries for {len(values['replicas'])} replicas")
         if values["sizes"] is not None:
             values["sizes"] = tuple(values["sizes"])
-        partition = Partition(**values)
+        partition = Partition(**values, load=_load(row))
         key = (topic, partition.partition)
         if self.partitions.setdefault(key, partition) is not partition:
             raise ValueError(f"partition {topic}-{partition.partition} is there twice")
+
+
+def _load(row: TableRow) -> Load | None:
+    values = [row.get(name) for name in LOAD_COLUMNS]
+    for name, value in zip(LOAD_COLUMNS, values, strict=True):
+        if value is not None and not is_rate(value):
+            raise ValueError(_unexpected(name, value, "bytes per second from 0"))
+    return Load(*values) if any(value is not None for value in values) else None
 
 
 def _broker(values: dict[str, Any]) -> Broker:
@@ -335,9 +368,13 @@ def _checked(row: TableRow, fields: Mapping[str, Check], defaults: TableRow) -> 
         if value is None and name in defaults:
             value = defaults[name]
         elif not valid(value):
-            raise ValueError(f"'{name}' is {json.dumps(value, default=str)[:60]}, expected {expected}")
+            raise ValueError(_unexpected(name, value, expected))
         values[name] = value
     return values
+
+
+def _unexpected(name: str, value: object, expected: str) -> str:
+    return f"'{name}' is {json.dumps(value, default=str)[:60]}, expected {expected}"
 
 
 def _file_rows(path: Path) -> Iterator[tuple[int, object]]:
@@ -387,7 +424,10 @@ def _rows_of(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
         dirs = None if broker.dirs is None else {path: each._asdict() for path, each in broker.dirs.items()}
         yield {"kind": "broker", **broker._asdict(), DIRS: dirs}
     for partition in snapshot.partitions.values():
-        yield {"kind": "partition", **partition._asdict()}
+        row = {"kind": "partition", **partition._asdict()}
+        if (load := row.pop("load")) is not None:
+            row.update(zip(LOAD_COLUMNS, load, strict=True))
+        yield row
 
 
 def _write_parquet(rows: list[dict[str, Any]], path: Path) -> None:
@@ -402,6 +442,7 @@ def _write_parquet(rows: list[dict[str, Any]], path: Path) -> None:
         **dict.fromkeys(("replicas", "isr", "target"), numbers),
         **dict.fromkeys(("live", "tiered"), pa.bool_()),
         **dict.fromkeys(("bytes", "disk_bytes"), pa.int64()),
+        **dict.fromkeys(LOAD_COLUMNS, pa.float64()),
         "sizes": pa.list_(pa.int64()),
         "log_dirs": pa.list_(pa.string()),
     }

@@ -8,6 +8,7 @@ import pytest
 from common.plan_errors import PlanError
 from planner.model.snapshot import (
     Broker,
+    Load,
     LogDir,
     Partition,
     Snapshot,
@@ -28,6 +29,7 @@ CLUSTER = Snapshot(
         ("views", 0): Partition(
             "views", 0, (1, 2), (1, 2), 1, 9, sizes=(9, None), log_dirs=("/a", None), tiered=True
         ),
+        ("hot", 0): Partition("hot", 0, (1,), (1,), 1, load=Load(1.5, None, 0.0, 1e12)),
     },
     "cluster-1",
 )
@@ -54,6 +56,7 @@ def test_missing_fields_have_defaults(tmp_path: Path) -> None:
     partition = read_snapshot(path).partitions["orders", 0]
     assert (partition.bytes, partition.size, partition.min_isr) == (None, 0, 1)
     assert (partition.sizes, partition.log_dirs, partition.tiered) == (None, None, False)
+    assert partition.load is None
 
 
 def test_a_replica_of_unknown_size_counts_as_its_leaders() -> None:
@@ -100,6 +103,9 @@ def test_a_size_that_is_not_known_differs_from_an_empty_partition(tmp_path: Path
             '{"kind": "broker", "id": 2, "dirs": {"/a": {"total": "much"}}}',
             ':2: \'dirs\' is {"/a": {"total": "much"}}, expected an object of log directories',
         ),
+        (json.dumps(PARTITION | {"in": -0.5}), ":2: 'in' is -0.5, expected bytes per second from 0"),
+        (json.dumps(PARTITION | {"out_busy": "1"}), """:2: 'out_busy' is "1", expected bytes per second"""),
+        (json.dumps(PARTITION | {"in": True}), ":2: 'in' is true, expected bytes per second from 0"),
         (json.dumps(PARTITION | {"leader": 1.5}), ":2: 'leader' is 1.5, expected a broker id, or -1"),
         (f"{json.dumps(PARTITION)}\n{json.dumps(PARTITION)}", ":3: partition orders-0 is there twice"),
     ],

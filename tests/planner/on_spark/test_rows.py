@@ -1,4 +1,5 @@
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ VALID: list[dict[str, object]] = [
     {},
     {"isr": [], "leader": -1, "bytes": 2**40, "min_isr": 2, "target": [3]},
     {"bytes": None, "min_isr": None, "target": None, "more": 1},
+    {"in": 0, "out": 2.5, "in_busy": 1e300, "out_busy": None},
     {"topic": "a.b_c-1", "partition": 2**31 - 1, "replicas": [0, 2**31 - 1]},
 ]
 INVALID: dict[str, list[object]] = {
@@ -41,6 +43,8 @@ INVALID: dict[str, list[object]] = {
     "bytes": [-1, 1.5, "1", True],
     "min_isr": [0, -1, 1.5],
     "target": [[1, 1], [-1], 5],
+    "in": [-0.5, "1", True, [1.0], math.nan, math.inf],
+    "out_busy": ["NaN", "Infinity"],
     "kind": ["Partition"],
 }
 DISTORTED = [
