@@ -67,7 +67,7 @@ def root_routes(routes: Sequence[BaseRoute]) -> list[BaseRoute]:
 
     async def root(request: Request) -> Response:
         browser = "text/html" in request.headers.get("accept", "")
-        return page.document() if browser else PlainTextResponse(text)
+        return page.document(request) if browser else PlainTextResponse(text)
 
     return [Route("/", root), *page.assets()]
 

@@ -1,8 +1,15 @@
-"""The files of the page. Their headers forbid other sites' content, and scripts other than the page's own."""
+"""The files of the page. Their headers forbid other sites' content, and scripts other than the page's own.
 
+Browsers get them compressed, all modules at once instead of one after the import of the other, and again only
+after they have changed.
+"""
+
+import gzip
 from collections.abc import Awaitable, Callable
+from functools import cache
+from hashlib import blake2b
 from importlib.resources import files
-from typing import Final
+from typing import Final, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -43,9 +50,16 @@ HEADERS = {
 }
 
 
-def document() -> Response:
+class _File(NamedTuple):
+    content: bytes
+    compressed: bytes
+    tag: str
+    """The ETag: it changes with the content."""
+
+
+def document(request: Request) -> Response:
     """Return the page."""
-    return _file("index.html")
+    return _answer(request, "index.html")
 
 
 def assets() -> list[BaseRoute]:
@@ -57,8 +71,8 @@ def assets() -> list[BaseRoute]:
 
 
 def _serve(name: str) -> Callable[[Request], Awaitable[Response]]:
-    async def serve(_: Request) -> Response:
-        return _file(name)
+    async def serve(request: Request) -> Response:
+        return _answer(request, name)
 
     return serve
 
@@ -70,6 +84,26 @@ def _redirect(address: str) -> Callable[[Request], Awaitable[Response]]:
     return redirect
 
 
-def _file(name: str) -> Response:
+def _answer(request: Request, name: str) -> Response:
+    file = _read(name)
+    headers = {**HEADERS, "etag": file.tag, "vary": "accept-encoding"}
+    if file.tag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    if "gzip" not in request.headers.get("accept-encoding", ""):
+        return Response(file.content, headers=headers, media_type=TYPES[name])
+    headers["content-encoding"] = "gzip"
+    return Response(file.compressed, headers=headers, media_type=TYPES[name])
+
+
+@cache
+def _read(name: str) -> _File:
     content = files(__package__).joinpath(name).read_bytes()
-    return Response(content, headers=HEADERS, media_type=TYPES[name])
+    if name == "index.html":
+        content = content.replace(b"</head>", _preloads() + b"</head>")
+    tag = blake2b(content, digest_size=12).hexdigest()
+    return _File(content, gzip.compress(content, mtime=0), f'"{tag}"')
+
+
+def _preloads() -> bytes:
+    modules = (name for name, media_type in TYPES.items() if media_type == "text/javascript")
+    return "".join(f'<link rel="modulepreload" href="{name}">\n' for name in modules).encode()

@@ -9,6 +9,8 @@ import httpx
 import pytest
 from msgspec import Struct
 from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 
 from controller.model.audit import AuditAction
@@ -24,13 +26,15 @@ from server.audit.detail import AuditDetail
 from server.page.files import MOVED, TYPES, assets, document
 
 
-async def get(path: str) -> httpx.Response:
-    async def page(_: object) -> object:
-        return document()
+async def get(path: str, **headers: str) -> httpx.Response:
+    async def page(request: Request) -> Response:
+        return document(request)
 
     app = Starlette(routes=[Route("/", page), *assets()])
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as client:
-        return await client.get(path)
+        return await client.get(
+            path, headers={name.replace("_", "-"): each for name, each in headers.items()}
+        )
 
 
 async def modules(first: str) -> dict[str, str]:
@@ -55,10 +59,35 @@ async def scripts() -> str:
 async def test_the_page_loads_served_files_only() -> None:
     html = (await get("/")).text
     loaded = re.findall(r'(?:src|href)="([^"]+\.(?:js|css))"', html)
-    assert [name for name in loaded if name.endswith(".js")] == ["app.js"]
+    assert {name for name in loaded if name.endswith(".js")} == set(await modules("app.js"))
     assert not re.search(r"https?:|//[a-z]|<script(?![^>]*src)|\son\w+=|\sstyle=", html)
     for name in (*loaded, *await modules("app.js")):
         assert (await get(f"/{name}")).status_code == 200
+
+
+MOST_BYTES = 250_000
+"""What a browser loads to show the page for the first time."""
+
+
+async def test_all_files_together_are_small_on_the_way_to_a_browser() -> None:
+    answers = [
+        await get("/" if name == "index.html" else f"/{name}", accept_encoding="gzip") for name in TYPES
+    ]
+    assert {each.headers["content-encoding"] for each in answers} == {"gzip"}
+    assert sum(int(each.headers["content-length"]) for each in answers) <= MOST_BYTES
+
+
+async def test_a_file_that_has_not_changed_is_not_sent_again() -> None:
+    first = await get("/app.js")
+    again = await get("/app.js", if_none_match=first.headers["etag"])
+    assert (again.status_code, again.content) == (304, b"")
+    assert (await get("/app.js", if_none_match='"other"')).content == first.content
+
+
+async def test_a_client_without_compression_gets_the_same_file() -> None:
+    plain = await get("/app.js", accept_encoding="identity")
+    assert "content-encoding" not in plain.headers
+    assert plain.content == (await get("/app.js", accept_encoding="gzip")).content
 
 
 async def test_every_file_belongs_to_the_page() -> None:
