@@ -1,8 +1,10 @@
 """The page with a large job in a browser: `python -m bench.page_speed [--partitions 100000] [--seconds 30]`.
 
-Chromium opens the partitions of a job, ten of which move. Measured are the time from the start of the
-navigation until the rows are drawn, and the processor time of the main thread for that and for each refresh
-(drawing included).
+Chromium opens the partitions of a job, ten of which move, several times with an empty cache. Measured are
+the time from the start of the navigation until the rows are drawn, the processor time of the main thread and
+of the server until then, and that of the main thread for each refresh (drawing included); medians. Times by
+the clock include the waiting for processors, processor times do not. Then pages are left open, and the
+server's processor time is compared with that without a page.
 """
 
 import argparse
@@ -10,13 +12,17 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from statistics import median
 from time import sleep
 
 from bench.large_requests import PARTITIONS_PER_TOPIC, alter, create
 from bench.queued_partitions import FEW, Subject, show
 from tools.chromium import MISSING, Browser, Page, chromium
+from tools.raw_connection import processor_seconds
 
-FIRST_PAINT_MS, UPDATE_MS = 1_000.0, 50.0
+FIRST_PAINT_MS, UPDATE_MS, OPEN_PERCENT = 1_000.0, 50.0, 1.0
+VISITS = WINDOWS = 7
+"""Measurements of which the median is taken."""
 
 OBSERVE = """
 window.refreshes = 0;
@@ -38,6 +44,9 @@ new PerformanceObserver((list) => {
 }).observe({ type: "longtask" });
 """
 
+SETTLE_SECONDS = 5.0
+"""After which a page that was opened only refreshes."""
+
 Measure = Callable[[int, float, Path, str], Iterator[bool]]
 """Prints one row per number. Its arguments: how many, seconds, a folder for data, and the browser."""
 
@@ -57,14 +66,20 @@ def milliseconds_each(page: Page, counter: str, seconds: float) -> tuple[int, fl
     return grown, 1000 * (task_seconds(page) - before) / grown
 
 
-def visited(browser: Browser, url: str) -> Page:
-    """Open the page in a new tab, and wait until the rows are drawn."""
-    page = browser.open("about:blank")
-    page.call("Performance.enable", timeDomain="threadTicks")
-    page.before(OBSERVE)
-    page.go(url)
-    page.wait("window.painted")
-    return page
+class Visit:
+    """The page in a new tab with an empty cache, from the navigation until the rows are drawn."""
+
+    def __init__(self, browser: Browser, subject: Subject) -> None:
+        self.page = browser.open("about:blank")
+        self.page.call("Network.clearBrowserCache")
+        self.page.call("Performance.enable", timeDomain="threadTicks")
+        self.page.before(OBSERVE)
+        before = processor_seconds(subject.server.pid)
+        self.page.go(f"http://{subject.server.http}/#/jobs/1")
+        self.page.wait("window.painted")
+        self.painted_ms = float(self.page.run("painted"))
+        self.main_thread_ms = 1000 * task_seconds(self.page)
+        self.server_ms = 1000 * (processor_seconds(subject.server.pid) - before)
 
 
 def measure(partitions: int, seconds: float, folder: Path, program: str) -> Iterator[bool]:
@@ -78,22 +93,57 @@ def measure(partitions: int, seconds: float, folder: Path, program: str) -> Iter
         subject.limit(FEW)
         subject.connection.timed(alter(topics, (1, 3)))
         subject.wait_until_idle()
-        page = visited(browser, f"http://{subject.server.http}/#job-1")
-        yield show("ms until the rows are drawn", partitions, page.run("painted"), FIRST_PAINT_MS)
-        show("ms of processor time until then", partitions, 1000 * task_seconds(page))
-        page.wait("window.refreshes >= 2")
-        refreshed, each = milliseconds_each(page, "refreshes", seconds)
-        yield show(f"ms of the main thread for a refresh, mean of {refreshed}", partitions, each, UPDATE_MS)
-        show(
-            "longest task after the rows were drawn, ms (0: all below 50)",
-            partitions,
-            page.run("longest"),
-            UPDATE_MS,
-        )
-        show("elements in the page", partitions, page.run("document.getElementsByTagName('*').length"))
+        yield from measure_visits(subject, browser, partitions)
+        yield from measure_refreshes(Visit(browser, subject).page, partitions, seconds)
+        browser.close_tabs()
+        yield from measure_open_pages(subject, browser, partitions, seconds)
     finally:
         browser.close()
         subject.server.kill()
+
+
+def measure_visits(subject: Subject, browser: Browser, partitions: int) -> Iterator[bool]:
+    """Measure the first view."""
+    visits = []
+    for _ in range(VISITS):
+        visits.append(Visit(browser, subject))
+        browser.close_tabs()
+    main_thread = [each.main_thread_ms for each in visits]
+    both = median(each.main_thread_ms + each.server_ms for each in visits)
+    show("ms by the clock until the rows are drawn", partitions, median(each.painted_ms for each in visits))
+    show("ms of the main thread until then", partitions, median(main_thread))
+    yield show("ms of the main thread and of the server until then", partitions, both, FIRST_PAINT_MS)
+
+
+def measure_refreshes(page: Page, partitions: int, seconds: float) -> Iterator[bool]:
+    """Measure refreshes in windows of time."""
+    page.wait("window.refreshes >= 2")
+    windows = [milliseconds_each(page, "refreshes", seconds / WINDOWS) for _ in range(WINDOWS)]
+    refreshes = sum(count for count, _ in windows)
+    each = median(cost for _, cost in windows)
+    yield show(f"ms of the main thread for a refresh, median of {refreshes}", partitions, each, UPDATE_MS)
+    show("longest task after the rows were drawn, ms by the clock", partitions, page.run("longest"))
+    show("elements in the page", partitions, page.run("document.getElementsByTagName('*').length"))
+
+
+def measure_open_pages(subject: Subject, browser: Browser, partitions: int, seconds: float) -> Iterator[bool]:
+    """Measure the server with each page left open, and before it without a page."""
+    for address in ("#/", "#/map", "#/jobs/1", "#/topics"):
+        idle = busy_percent(subject, seconds)
+        page = browser.open(f"http://{subject.server.http}/{address}")
+        page.wait("!document.getElementById('content').hidden")
+        sleep(SETTLE_SECONDS)
+        busy = busy_percent(subject, seconds)
+        browser.close_tabs()
+        name = f"% of a core of the server for {address} left open, above {idle:.1f} without a page"
+        yield show(name, partitions, busy - idle, OPEN_PERCENT)
+
+
+def busy_percent(subject: Subject, seconds: float) -> float:
+    """Return the server's processor time in percent of a core."""
+    before = processor_seconds(subject.server.pid)
+    sleep(seconds)
+    return 100 * (processor_seconds(subject.server.pid) - before) / seconds
 
 
 def table(parser: argparse.ArgumentParser, what: str, measured: Measure) -> int:
