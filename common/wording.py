@@ -13,10 +13,10 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def some(texts: Sequence[str], most: int) -> str:
-    """Return `a, b, c and 2 more`: the first `most` texts, and how many are left out."""
-    left = len(texts) - most
-    return ", ".join(texts[:most]) + (f" and {left} more" if left > 0 else "")
+def some(things: Sequence[object], most: int = 5, separator: str = ", ") -> str:
+    """Return `a, b, c and 2 more`: the first things as text, and how many are left out."""
+    left = len(things) - most
+    return separator.join(map(str, things[:most])) + (f" and {left:,} more" if left > 0 else "")
 
 
 def missing(what: str, needed: str, extra: str) -> str:

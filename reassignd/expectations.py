@@ -3,16 +3,13 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
 
 from common.clock import Clock, ManualClock
+from common.wording import some
 from controller.model.cluster import Partition, TopicPartition
 from controller.state.state import State
 from controller.views.jobs import waiting_reason
 from controller.views.reassignments import Ongoing, ongoing
-
-NAMED = 5
-"""Partitions that a message names at most."""
 
 POLL_SECONDS = 0.002
 ADVANCE_SECONDS = 1.0
@@ -70,9 +67,8 @@ async def expect_moving(
 def _check_exist(state: State, topics: Iterable[str]) -> None:
     """Refuse unknown topics: a wait for a misspelled one would end at once."""
     if unknown := [topic for topic in topics if topic not in state.cluster.topics]:
-        known = ", ".join(islice(state.cluster.topics, NAMED)) or "none"
-        more = ", …" if len(state.cluster.topics) > NAMED else ""
-        raise ValueError(f"there is no topic {unknown[0]!r}: there are {known}{more}")
+        known = some([*state.cluster.topics]) or "none"
+        raise ValueError(f"there is no topic {unknown[0]!r}: there are {known}")
 
 
 def _fits(now: Partition, adding: Sequence[int] | None, removing: Sequence[int] | None) -> bool:
@@ -95,8 +91,7 @@ def _described(
 ) -> str:
     """Return the rows with the reasons why they wait."""
     count = "1 partition is" if len(left) == 1 else f"{len(left)} partitions are"
-    more = f" and {len(left) - NAMED} more" if len(left) > NAMED else ""
-    return f"{count} not done: " + "; ".join(_row(state, row, is_stuck) for row in left[:NAMED]) + more
+    return f"{count} not done: {some([_row(state, row, is_stuck) for row in left], separator='; ')}"
 
 
 def _row(state: State, row: Ongoing, is_stuck: Callable[[int], bool]) -> str:

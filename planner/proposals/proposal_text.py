@@ -6,16 +6,13 @@ from typing import Any
 
 from common.lists import grouped
 from common.units import in_bytes
-from common.wording import counted
+from common.wording import counted, some
 from controller.model.plan import Entry, plan_of
 from planner.proposals.problem.goal import LeftOut, ProblemRow
 from planner.proposals.result import BrokerChange, InSyncLoss, Lists, Proposal
 
 MOST_LINES = 20
 """Most lines of one kind of note."""
-MOST_NAMES = 5
-"""Most partitions that a line names."""
-
 HEAD = ("broker", "rack", "replicas", "leaders", "bytes", "moves")
 
 
@@ -132,8 +129,7 @@ def left_out_lines(partitions: Iterable[LeftOut]) -> Iterator[str]:
     """Yield a line for each reason, with the first partitions."""
     by_reason = grouped((each.reason, f"{each.topic}-{each.partition}") for each in partitions)
     for reason, names in list(by_reason.items())[:MOST_LINES]:
-        more = ", …" if len(names) > MOST_NAMES else ""
-        yield f"left out, {reason}: {counted(len(names), 'partition')}: {', '.join(names[:MOST_NAMES])}{more}"
+        yield f"left out, {reason}: {counted(len(names), 'partition')}: {some(names)}"
 
 
 def _broker_dict(change: BrokerChange) -> dict[str, Any]:

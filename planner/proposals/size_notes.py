@@ -2,12 +2,9 @@
 
 import numpy as np
 
-from common.wording import counted
+from common.wording import counted, some
 from planner.proposals.problem.table import Columns
 from planner.proposals.result import Proposal
-
-MOST_NAMES = 5
-"""Most brokers that a line names."""
 
 
 def unknown_sizes(columns: Columns, *, strict: bool) -> str:
@@ -20,9 +17,8 @@ def unknown_sizes(columns: Columns, *, strict: bool) -> str:
     if not unknown.any() or (unknown.all() and not strict):
         return ""
     brokers = np.unique(columns.ids[unknown]).tolist()
-    more = ", …" if len(brokers) > MOST_NAMES else ""
-    names = ", ".join(map(str, brokers[:MOST_NAMES])) + more
-    which = f"the sizes of {counted(int(unknown.sum()), 'replica')} are not known (on brokers {names})"
+    replicas = counted(int(unknown.sum()), "replica")
+    which = f"the sizes of {replicas} are not known (on brokers {some(brokers)})"
     return which if strict else f"{which}: they count as their leaders', or 0 B where that is not known"
 
 

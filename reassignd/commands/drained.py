@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from common.plan_errors import PlanError
-from common.wording import as_json, counted
+from common.wording import as_json, counted, some
 from planner.model.snapshot import TOPIC_PARTITION, Snapshot
 from planner.proposals.problem.goal import ProposalError
 from planner.proposing import chosen_topics
@@ -20,10 +20,6 @@ from reassignd.config.errors import CommandError
 
 if TYPE_CHECKING:
     from reassignd.client import Client
-
-MOST_NAMES = 5
-"""Most partitions that a line names."""
-
 
 UNREGISTER = ". KRaft keeps it registered until `kafka-cluster.sh unregister --id {}`"
 
@@ -50,9 +46,8 @@ class Held(NamedTuple):
             )
         if not self.partitions:
             return f"broker {self.broker} holds nothing; it can be stopped"
-        names = ", ".join(f"{topic}-{number}" for topic, number in self.partitions[:MOST_NAMES])
-        more = ", …" if len(self.partitions) > MOST_NAMES else ""
-        return f"broker {self.broker} holds {counted(len(self.partitions), 'replica')}: {names}{more}"
+        names = some([f"{topic}-{number}" for topic, number in self.partitions])
+        return f"broker {self.broker} holds {counted(len(self.partitions), 'replica')}: {names}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON value."""

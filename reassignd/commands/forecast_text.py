@@ -7,7 +7,7 @@ from common.clock import wall_clock
 from common.lists import grouped
 from common.rates import in_rate
 from common.units import in_bytes, in_time
-from common.wording import counted
+from common.wording import counted, some
 from common.zones import host_zone
 from controller.schedule.openings import seconds_until_done
 from controller.schedule.periods import read_schedule
@@ -120,5 +120,4 @@ def _by_rate(rates: Mapping[int, int]) -> dict[int, list[int]]:
 
 
 def _named(brokers: Sequence[int]) -> str:
-    more = f" and {len(brokers) - NAMED} more" if len(brokers) > NAMED else ""
-    return f"broker{'s' * (len(brokers) > 1)} {', '.join(map(str, brokers[:NAMED]))}{more}"
+    return f"broker{'s' * (len(brokers) > 1)} {some(brokers, NAMED)}"

@@ -34,7 +34,7 @@ async def test_a_wait_for_other_topics_ends_at_once() -> None:
     [
         ((), "there is no topic 'order': there are none"),
         (("orders", "clicks"), "there is no topic 'order': there are orders, clicks"),
-        ("abcdef", "there is no topic 'order': there are a, b, c, d, e, …"),
+        ("abcdef", "there is no topic 'order': there are a, b, c, d, e and 1 more"),
     ],
 )
 async def test_a_wait_for_an_unknown_topic_is_refused(existing: Sequence[str], message: str) -> None:

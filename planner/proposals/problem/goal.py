@@ -5,7 +5,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from common.wording import counted, missing
+from common.wording import counted, missing, some
 from controller.model.replicas import Replicas
 from planner.model.snapshot import TOPIC_PARTITION, Broker, Snapshot
 from planner.proposals.problem.nodes import ONE, Disk, Node, own_rack
@@ -248,9 +248,8 @@ def _check_brokers(cluster: Mapping[int, Broker], goal: Goal) -> None:
     ]
     without = sorted(broker.id for broker in cluster.values() if broker.rack is None)
     if goal.rack_aware and 0 < len(without) < len(cluster):
-        ids = ", ".join(map(str, without[:5])) + (", …" if len(without) > 5 else "")
         reasons.append(
-            f"brokers {ids} have no rack but others do; set broker.rack or use --disable-rack-aware"
+            f"brokers {some(without)} have no rack but others do; set broker.rack or use --disable-rack-aware"
         )
     if reasons:
         raise ProposalError(reasons)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from common.wording import some
 from planner.proposals.problem.arrays import Flags, Ints
 from planner.proposals.problem.goal import Problem, ProposalError
 from planner.proposals.solver.byte_balance import Budget
@@ -31,7 +32,6 @@ EXACT_CHOICES = 3_000
 EFFORT = 4.0
 """Bound of the effort for the integer program, in the solver's own deterministic unit."""
 MANY = 2**62
-MOST_NAMES = 5
 RATIO_STEPS = 20
 """Steps per unit of copied per freed bytes in which the replicas of a large problem are ordered."""
 
@@ -331,8 +331,7 @@ class _Program:
 
 
 def _brokers(ids: Sequence[int]) -> str:
-    names = ", ".join(map(str, ids[:MOST_NAMES])) + (", …" if len(ids) > MOST_NAMES else "")
-    return f"broker {names} does" if len(ids) == 1 else f"brokers {names} do"
+    return f"broker {ids[0]} does" if len(ids) == 1 else f"brokers {some(ids)} do"
 
 
 def _percent(used: int, total: int) -> str:

@@ -30,7 +30,7 @@ def test_the_registration_that_remains_in_kraft_is_named(capsys: pytest.CaptureF
 
 def test_the_first_partitions_are_named() -> None:
     one, two = held_by(cluster("---", *[(1,)] * 7, (2,)), [2, 1])
-    assert one.line == "broker 1 holds 7 replicas: foo-0, foo-1, foo-2, foo-3, foo-4, …"
+    assert one.line == "broker 1 holds 7 replicas: foo-0, foo-1, foo-2, foo-3, foo-4 and 2 more"
     assert two.line == "broker 2 holds 1 replica: foo-7"
 
 
