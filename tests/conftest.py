@@ -3,11 +3,12 @@
 Bytecode is written even where the environment forbids it: otherwise pytest would rewrite and compile all
 tests again in each run, and each of the hundreds of processes that tests start would compile all modules.
 Children get SIGINT's default handling back, which a shell that runs the tests in the background takes from
-them.
+them. Tests with a thousand connections need more open files than the 1024 that a shell often allows.
 """
 
 import gc
 import os
+import resource
 import signal
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,12 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+OPEN_FILES = 8192
+_soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+if _soft != resource.RLIM_INFINITY and _soft < OPEN_FILES:
+    _allowed = OPEN_FILES if _hard == resource.RLIM_INFINITY else min(OPEN_FILES, _hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_allowed, _hard))
 
 import pytest  # noqa: E402 - its modules are compiled, too
 from hypothesis import HealthCheck, settings  # noqa: E402

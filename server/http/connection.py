@@ -240,7 +240,8 @@ class HttpConnection(asyncio.Protocol):
 
     def close(self) -> None:
         """Close the connection after what was written."""
-        if self.transport is not None:
+        # asyncio's transport of TLS forgets its protocol if it is closed twice, and `abort` fails then.
+        if self.transport is not None and not self.transport.is_closing():
             self.transport.close()
 
     def abort(self, reason: str) -> None:

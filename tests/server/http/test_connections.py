@@ -1,5 +1,9 @@
 """The limit of HTTP connections."""
 
+import asyncio
+import socket
+import ssl
+
 import pytest
 
 from common import accepting
@@ -69,6 +73,21 @@ async def test_a_failed_tls_handshake_is_logged(caplog: pytest.LogCaptureFixture
         await reader.read()
         await site.status(tls=client_tls())
     assert "the TLS handshake failed: [SSL: HTTP_REQUEST]" in caplog.text
+
+
+def answered_over_tls(port: int) -> ssl.SSLSocket:
+    """Send a request and read the answer up to the server's end of TLS, which the client does not confirm."""
+    client = client_tls().wrap_socket(socket.create_connection(("127.0.0.1", port)))
+    client.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
+    while client.recv(65536):
+        pass
+    return client
+
+
+async def test_the_server_stops_while_a_client_does_not_end_its_tls_connection() -> None:
+    async with serving(tls=server_tls()) as site:
+        client = await asyncio.to_thread(answered_over_tls, site.port)
+    client.close()
 
 
 async def test_a_failed_accept_is_retried(
