@@ -25,12 +25,13 @@ from planner.proposals.problem.nodes import own_rack
 from planner.proposals.result import PartialPlanError, Proposal
 
 if TYPE_CHECKING:
+    from planner.proposals.problem.arrays import Flags
     from planner.proposals.problem.table import Columns
     from planner.spark import Session
 
 
 class GoalOptions(NamedTuple):
-    """A goal, the topics that may change, and whether partitions that are being reassigned are left out."""
+    """A goal, the partitions that may change, and whether those that are being reassigned are left out."""
 
     goal: Goal
     topics: Callable[[str], bool]
@@ -39,6 +40,8 @@ class GoalOptions(NamedTuple):
     """The options that choose the topics, for messages."""
     strict_sizes: bool = False
     """Refuse a cluster of which the size of a replica is not known."""
+    partitions: frozenset[TOPIC_PARTITION] | None = None
+    """Those of the topics that may change; None: all of them."""
 
 
 def read_goal_options(words: Sequence[str], options: Mapping[str, Any]) -> GoalOptions:
@@ -74,7 +77,9 @@ def read_goal_options(words: Sequence[str], options: Mapping[str, Any]) -> GoalO
     given = {"--topics": chosen, "--exclude-topics": excluded}
     choice = " and ".join(f"{option} '{text}'" for option, text in given.items() if text is not None)
     flags = bool(options.get("skip_moving")), choice, bool(options.get("strict_sizes"))
-    return GoalOptions(goal, chosen_topics(chosen, excluded), *flags)
+    partitions = options.get("partitions")
+    only = None if partitions is None else frozenset((topic, number) for topic, number in partitions)
+    return GoalOptions(goal, chosen_topics(chosen, excluded), *flags, only)
 
 
 def _with_relief(goal: Goal, words: Sequence[str], options: Mapping[str, Any]) -> Goal:
@@ -147,21 +152,38 @@ def propose_from(cluster: Mapping[int, Broker], columns: "Columns", goal_options
     """Find a plan for the brokers and partitions of a cluster. Raises ProposalError, MissingSolverError."""
     from planner.proposals.size_notes import tiered_note, unknown_sizes
 
-    topics = columns.topics
-    if topics and not any(map(goal_options.topics, topics)):
-        raise ProposalError([f"no topic of the cluster is chosen by {goal_options.choice}"])
-    under_way = [
-        row for row in columns.moving.nonzero()[0].tolist() if goal_options.topics(topics[columns.topic[row]])
-    ]
+    chosen = _chosen_rows(columns, goal_options)
+    under_way = (columns.moving & chosen).nonzero()[0].tolist()
     if under_way and not goal_options.skip_moving:
         raise ProposalError([_under_way(columns.name(under_way[0]), len(under_way) - 1)])
     unknown = unknown_sizes(columns, strict=goal_options.strict_sizes)
     if unknown and goal_options.strict_sizes:
         raise ProposalError([unknown])
     cluster = _with_failed_brokers(cluster, columns, goal_options.goal)
-    proposal = propose(problem_from(cluster, columns, goal_options.goal, goal_options.topics))
+    proposal = propose(problem_from(cluster, columns, goal_options.goal, chosen))
     more = unknown, tiered_note(columns, proposal)
     return proposal._replace(notes=(*proposal.notes, *filter(None, more)))
+
+
+def _chosen_rows(columns: "Columns", goal_options: GoalOptions) -> "Flags":
+    """Return which rows may change.
+
+    Raises ProposalError for a choice without topics, or with a partition that does not exist.
+    """
+    from planner.proposals.problem.table import rows_of_topics
+
+    if columns.topics and not any(map(goal_options.topics, columns.topics)):
+        raise ProposalError([f"no topic of the cluster is chosen by {goal_options.choice}"])
+    rows = rows_of_topics(columns, goal_options.topics)
+    if goal_options.partitions is None:
+        return rows
+    named = [row for row in rows.nonzero()[0].tolist() if columns.name(row) in goal_options.partitions]
+    if missing := goal_options.partitions.difference(map(columns.name, named)):
+        topic, number = min(missing)
+        raise ProposalError([f"partition {topic}-{number} is not in the cluster, or its topic is not chosen"])
+    rows[:] = False
+    rows[named] = True
+    return rows
 
 
 def _with_failed_brokers(

@@ -22,7 +22,7 @@ export class FlowView {
     this.chosen = null;
     this.data = null;
     this.summary = h("p", { class: "summary" });
-    this.facts = h("div", { class: "facts" });
+    this.facts = h("div", { class: "chosen-broker" });
     this.mapHost = h("div");
     this.tables = h("div", { class: "tables" });
     this.views = h("div", { class: "segments", role: "group", "aria-label": "View" }, this.#view("Map", () => this.#show(false)), this.#view("Table", () => this.#show(true)));

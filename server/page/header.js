@@ -1,7 +1,8 @@
 // What is around every page: the cluster, its health, the client, the theme and the links to the pages.
 "use strict";
 
-import { element, h, setAttribute, setText } from "./dom.js";
+import { element, h, setAttribute, setHidden, setText } from "./dom.js";
+import { count } from "./format.js";
 import { verdict } from "./health.js";
 import { icon } from "./icons.js";
 
@@ -18,8 +19,19 @@ export function showHeader(status, client) {
   setText(element("cluster-name"), status.cluster_name);
   setText(element("cluster-id"), status.cluster_id);
   setAttribute(element("cluster"), "title", `Kafka's cluster id: ${status.cluster_id}`);
+  showActive(status.active);
   setText(element("client"), `${client.principal}, ${client.role}`);
   showPill(...verdict(status));
+}
+
+// Which of several instances answers. With one there is nothing to say.
+function showActive(active) {
+  const several = active !== null && active.instances > 1;
+  setHidden(element("active"), !several);
+  if (!several) return;
+  const address = active.url.replace(/^https?:\/\//, "").replace(/\/$/, "");
+  setText(element("active"), `${address || active.instance} of ${count(active.instances)}, term ${count(active.term)}`);
+  setAttribute(element("active"), "title", `The active one of ${count(active.instances)} instances, ${active.instance}; its term is ${count(active.term)}. Open the settings.`);
 }
 
 // ---- pages --------------------------------------------------------------------------------------------------------

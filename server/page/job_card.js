@@ -5,6 +5,7 @@ import { h, keyed, setAttribute, setButtons, setHidden, setText } from "./dom.js
 import { bytes, clock, count, duration, rate, visible } from "./format.js";
 import { actionsOf, badgeOf, by, howFar, kindOf, shares } from "./jobs.js";
 import { shape } from "./svg.js";
+import { restoreText } from "./until.js";
 
 const WIDTH = 1000; // of the bar, in units of its own
 
@@ -60,7 +61,7 @@ export class JobCard {
     setText(this.small, ` ${kindOf(job)}, by ${by(job)}`);
     setText(this.badge, text);
     setAttribute(this.badge, "class", `badge ${kind}`);
-    setText(this.until, until(job));
+    setText(this.until, [until(job), restoreText(this.app.status.restores, job.id)].filter(Boolean).join(" "));
     setText(this.percent, `${percent(howFar(job))}\u00a0%`);
     drawBar(this.bar, job, parts);
     keyed(this.legend, parts.map(([name]) => name), (name) => h("li", { class: `share ${name.replaceAll(" ", "-")}` }))

@@ -14,7 +14,7 @@ const ROWS = 25;
 // `options`: `id` of the table, `path` and `rows` (the name of the list in its answer), `noun`, `caption`, `columns` and `keyOf` as of a
 // Table, where a column may have `sort` (its name at the server) and `first` ("descending": its first order);
 // `search` ({ name, label }), `filters` ([{ name, label, choices: [[value, text]] }]), `fixed` (parameters that do not
-// change), `query` (those to begin with), and `onAnswer`.
+// change), `query` (those to begin with), `nested` (whether the list is part of a form), and `onAnswer`.
 export class Listing {
   constructor(parent, app, options) {
     this.app = app;
@@ -37,7 +37,7 @@ export class Listing {
   #newTools() {
     const { search, filters = [], noun } = this.options;
     this.inputs = new Map();
-    const tools = h("form", { class: "tools", role: "search", "aria-label": `Find ${noun}s`, onsubmit: (event) => event.preventDefault() });
+    const tools = h(this.options.nested ? "div" : "form", { class: "tools", role: "search", "aria-label": `Find ${noun}s`, onsubmit: (event) => event.preventDefault() });
     if (search) {
       let timer;
       const input = h("input", {

@@ -7,7 +7,7 @@ import { bytes } from "./format.js";
 import { content } from "./listing.js";
 import { chips } from "./replicas.js";
 
-const STATE_KINDS = { moving: "info", external: "info", waiting: "warn", queued: "warn", "rolling back first": "warn", "at rest": "" };
+const STATE_KINDS = { moving: "info", external: "info", waiting: "warn", queued: "", "rolling back first": "", "at rest": "" };
 const HEALTH_KINDS = { "in sync": "good", "under-replicated": "warn", "under min ISR": "bad", offline: "bad" };
 
 const choices = (label, words) => [["", `any ${label}`], ...words.map((word) => [word, word])];
@@ -20,7 +20,7 @@ export const partitionHealth = ({ health }) => badge(HEALTH_KINDS[health] ?? "",
 
 export const sizeText = ({ size }) => (size === null ? "not known" : bytes(size));
 
-const partitionLink = ({ topic, partition }) => h("a", { href: `#/topics/${encodeURIComponent(topic)}/${partition}` }, `${topic}-${partition}`);
+export const partitionLink = ({ topic, partition }) => h("a", { href: `#/topics/${encodeURIComponent(topic)}/${partition}` }, `${topic}-${partition}`);
 
 // A partition at rest is not worth a badge in a list.
 const stateOf = (row) => (row.state === "at rest" ? null : partitionState(row));

@@ -51,6 +51,20 @@ def test_options_have_the_names_of_the_command() -> None:
     )
 
 
+def test_only_chosen_partitions_change() -> None:
+    snapshot = cluster("---", *[(1,)] * 4)
+    assert lists(snapshot, "drain", "1", partitions=[["foo", 2]], exclude_brokers="2") == {2: (3,)}
+    assert lists(snapshot, "rf", "2", partitions=[("foo", 0)]).keys() == {0}
+    assert refusal(snapshot, "rf", "2", partitions=[("foo", 9)]) == (
+        "partition foo-9 is not in the cluster, or its topic is not chosen"
+    )
+
+
+def test_moves_of_others_do_not_hinder_chosen_partitions() -> None:
+    snapshot = moving(cluster("---", *[(1,)] * 4), 0)
+    assert lists(snapshot, "drain", "1", partitions=[("foo", 2)], exclude_brokers="2") == {2: (3,)}
+
+
 def test_options_about_bytes_and_disks_are_read() -> None:
     given = {
         "by": "both",

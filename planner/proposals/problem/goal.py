@@ -11,7 +11,7 @@ from planner.model.snapshot import TOPIC_PARTITION, Broker, Snapshot
 from planner.proposals.problem.nodes import ONE, Disk, Node, own_rack
 
 if TYPE_CHECKING:
-    from planner.proposals.problem.arrays import Ints
+    from planner.proposals.problem.arrays import Flags, Ints
     from planner.proposals.problem.table import Columns, Table
 
 Measure = Literal["replicas", "bytes", "both"]
@@ -174,16 +174,15 @@ def problem_of(
     `moving` partitions are left out. Raises like `problem_from`.
     """
     try:
-        from planner.proposals.problem.table import columns_of
+        from planner.proposals.problem.table import columns_of, rows_of_topics
     except ModuleNotFoundError as error:
         raise MissingSolverError from error
-    return problem_from(snapshot.brokers, columns_of(snapshot, moving), goal, topics)
+    columns = columns_of(snapshot, moving)
+    return problem_from(snapshot.brokers, columns, goal, rows_of_topics(columns, topics))
 
 
-def problem_from(
-    cluster: Mapping[int, Broker], columns: "Columns", goal: Goal, topics: Callable[[str], bool]
-) -> Problem:
-    """Build the problem of a cluster. `topics` tells which topics may change.
+def problem_from(cluster: Mapping[int, Broker], columns: "Columns", goal: Goal, chosen: "Flags") -> Problem:
+    """Build the problem of a cluster. `chosen` tells which rows may change.
 
     Partitions that are moving already, or of which no replica in sync is online, are left out. Raises
     ProposalError if the goal contradicts the cluster, and MissingSolverError if numpy is not installed.
@@ -194,7 +193,7 @@ def problem_from(
     except ModuleNotFoundError as error:
         raise MissingSolverError from error
     _check_brokers(cluster, goal)
-    table, left_out = table_of(cluster, columns, goal.factor, topics)
+    table, left_out = table_of(cluster, columns, goal.factor, chosen)
     held = dict(zip(table.brokers.tolist(), table.sizes(table.factor >= 0).tolist(), strict=True))
     nodes = tuple(_node(cluster[broker], goal, held[broker]) for broker in sorted(cluster))
     if (table.state == OFFLINE).any() and not goal.changes_order_only:

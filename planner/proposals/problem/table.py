@@ -191,12 +191,16 @@ def _per_broker(lists: Ints, weights: Ints | None, brokers: int) -> Ints:
     return totals[1:]
 
 
+def rows_of_topics(columns: Columns, topics: Callable[[str], bool]) -> Flags:
+    """Return which rows are partitions of the chosen topics."""
+    return np.fromiter(map(topics, columns.topics), np.bool_, len(columns.topics))[columns.topic]
+
+
 def table_of(
-    cluster: Mapping[int, Broker], columns: Columns, factor: int | None, topics: Callable[[str], bool]
+    cluster: Mapping[int, Broker], columns: Columns, factor: int | None, chosen: Flags
 ) -> tuple[Table, list[tuple[int, str]]]:
-    """Return the table, and (row, reason) of the chosen topics' partitions that cannot be changed now."""
+    """Return the table, and (row, reason) of the chosen partitions that cannot be changed now."""
     brokers, replicas = _lists(sorted(cluster), columns)
-    chosen = np.fromiter(map(topics, columns.topics), np.bool_, len(columns.topics))[columns.topic]
     live = np.array([broker in cluster and cluster[broker].live for broker in brokers.tolist()], np.bool_)
     state = _states(columns, replicas, live)
     left_out = [(row, why) for row, why in _obstacles(columns, brokers, replicas, state) if chosen[row]]

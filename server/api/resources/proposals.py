@@ -142,8 +142,8 @@ def _left(state: State, body: ProposalRequest) -> ProposalRequest:
     if not body.to:
         return body
     known = state.cluster.brokers.keys() | state.cluster.unlisted_brokers
-    if not body.topics:
-        raise HttpError(400, "`to` moves some topics: give `topics`, a regular expression of their names")
+    if not body.topics and not body.partitions:
+        raise HttpError(400, "`to` moves some topics: name them by `topics` (an expression) or `partitions`")
     if unknown := sorted({*body.to} - known):
         raise HttpError(422, f"broker {unknown[0]} is not in the cluster")
     if both := sorted({*body.to} & {*body.drain}):
@@ -173,6 +173,7 @@ def options(body: ProposalRequest) -> dict[str, Any]:
     """Return the options as the command takes them, by name."""
     return {
         "topics": body.topics,
+        "partitions": [(each.topic, each.partition) for each in body.partitions] or None,
         "exclude_topics": body.exclude_topics,
         "exclude_brokers": _ids(body.exclude_brokers) if body.exclude_brokers else None,
         "tolerance": body.tolerance,

@@ -160,12 +160,22 @@ class Restore(Struct):
     partitions: Annotated[int, Meta(description="Partitions of the job.")]
 
 
+class Term(Struct):
+    """The active instance, which answers, of several."""
+
+    instance: Annotated[str, Meta(description="Its id: a new one at each start.")]
+    url: Annotated[str, Meta(description="The URL of its HTTP API for other instances.")]
+    term: Annotated[int, Meta(description="Increases with each change of the active instance.")]
+    instances: Annotated[int, Meta(description="The active one and the standbys that were heard lately.")]
+
+
 class Status(Struct):
     """The state of the server and the cluster."""
 
     version: str
     cluster_id: str
     cluster_name: Annotated[str, Meta(description="`cluster.name`; empty if it is not set.")]
+    active: Annotated[Term | None, Meta(description="Null without a state topic.")]
     paused: bool
     brokers: BrokerCounts
     partitions: PartitionCounts
@@ -221,6 +231,7 @@ async def status(call: Call) -> Status:
         version=call.services.version,
         cluster_id=call.services.cluster_id(),
         cluster_name=call.services.cluster_name,
+        active=_term(call),
         paused=state.orders.paused,
         brokers=brokers,
         partitions=_partition_counts(call),
@@ -256,6 +267,14 @@ async def _set_paused(call: Call, *, paused: bool) -> Paused:
     outcome = await call.submit(Pause(None, paused, call.requester))
     require(outcome)
     return Paused(paused)
+
+
+def _term(call: Call) -> Term | None:
+    found = call.services.instances
+    if found is None:
+        return None
+    own, *standbys = found.rows()
+    return Term(own.id, own.url, found.term, 1 + len(standbys))
 
 
 def _restores(state: State) -> list[Restore]:

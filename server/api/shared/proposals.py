@@ -57,6 +57,13 @@ class Spread(Enum):
     TOPIC = "topic"
 
 
+class ChosenPartition(Struct, forbid_unknown_fields=True):
+    """A partition that may change."""
+
+    topic: str
+    partition: Annotated[int, Meta(ge=0, le=2**31 - 1)]
+
+
 class ProposalRequest(Struct, forbid_unknown_fields=True):
     """A goal: one or several of drain, demote, relieve, add, balance, rf, racks and leaders, with the options of `reassignd propose`."""  # noqa: E501 (part of the OpenAPI document)
 
@@ -89,8 +96,12 @@ class ProposalRequest(Struct, forbid_unknown_fields=True):
         Ids,
         Meta(
             description="Brokers that may hold the chosen topics: their replicas on others move here. Needs "
-            "`topics`."
+            "`topics` or `partitions`."
         ),
+    ] = []
+    partitions: Annotated[
+        list[ChosenPartition],
+        Meta(max_length=1000, description="Only these may change; all of the topics, if it is empty."),
     ] = []
     topics: Annotated[str, Meta(description="Regular expression of the topics that may change.")] | None = (
         None

@@ -7,26 +7,28 @@ import { flags, movesText, percent, planLink, sized, stateBadge } from "../broke
 import { h, setHidden, setText } from "../dom.js";
 import { bytes, count, counted } from "../format.js";
 import { basisText, Listing } from "../listing.js";
-import { HEALTHS, STATES, partitionColumns } from "../partition_words.js";
+import { HEALTHS, STATES } from "../partition_words.js";
+import { pickActions } from "../picks.js";
 import { allow, exclude } from "../placement.js";
 
 export const page = {
   title: ({ broker }) => `Broker ${broker}`,
   open(root, { broker: id }, app) {
-    const view = newView(root, id);
+    const [view, picked] = [newView(root, id), pickActions(app)];
     const list = new Listing(view.partitions, app, {
       id: "partitions-of-broker",
       path: "v1/partitions",
       rows: "partitions",
       noun: "partition",
       caption: `Partitions of broker ${id}`,
-      columns: partitionColumns,
+      columns: picked.columns,
       keyOf: (row) => `${row.topic}-${row.partition}`,
       search: { name: "topic", label: "Search by topic" },
       filters: [STATES, HEALTHS],
       fixed: { broker: id },
       query: { sort: "size", descending: true },
     });
+    view.partitions.append(picked.node);
     let closed = false;
     async function update() {
       try {
@@ -108,7 +110,8 @@ function showActions(view, broker, app) {
   const focused = view.actions.contains(document.activeElement) ? document.activeElement.textContent : null;
   const change = app.mayChange ? [
     planLink("Drain…", { goal: "drain", brokers: id }, "primary"),
-    planLink("Take its leaders away…", { goal: "demote", brokers: id }),
+    planLink("Demote…", { goal: "demote", brokers: id }),
+    planLink("Relieve…", { goal: "relieve", brokers: id }),
     planLink("Even out onto it…", { goal: "add", brokers: id }),
     broker.excluded === null ? null : placementButton(broker, app),
   ] : [];

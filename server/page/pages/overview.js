@@ -4,7 +4,7 @@
 import { RequestError, get } from "../api.js";
 import { Table, h, keyed, progress, section, setHidden, setText } from "../dom.js";
 import { FlowView } from "../flow.js";
-import { bytes, count, counted, duration, rate, time } from "../format.js";
+import { bytes, clock, count, counted, duration, rate, time } from "../format.js";
 import { problemLines } from "../health.js";
 import { JobCard } from "../job_card.js";
 import { jobTable, noJobs } from "../jobs.js";
@@ -69,6 +69,13 @@ function showNumbers(parent, status) {
   });
 }
 
+// Jobs that are rolled back by themselves, such as that of a demoted broker.
+function showRestores(parent, restores) {
+  const nodes = keyed(parent, restores.map(({ job }) => String(job)), (job) => h("li", {}, h("a", { href: `#/jobs/${job}` }, `Job ${job}`), h("span")));
+  nodes.forEach((node, place) => setText(node.lastChild, ` will be rolled back at ${clock(restores[place].until_ms)}: ${counted(restores[place].partitions, "partition")}.`));
+  setHidden(parent, !restores.length);
+}
+
 function incomingTable() {
   const copied = progress((each) => ({
     value: each.bytes,
@@ -101,6 +108,7 @@ class Overview {
     this.reasons = reasonTable("reasons", "Reasons, the most frequent first");
     this.problems = h("ul", { id: "problems", hidden: true });
     this.paused = h("p", { id: "paused", hidden: true });
+    this.restores = h("ul", { id: "restores", hidden: true });
     this.numbers = h("dl", { id: "numbers" });
     this.pauseAll = h("button", { id: "pause-all", type: "button", onclick: () => app.run.pauseAll() });
     this.reasonsSection = section("reasons", "Why partitions do not move", this.reasons.node);
@@ -108,7 +116,7 @@ class Overview {
     this.flow = section("flow", "Where data flows");
     this.flows = new FlowView(this.flow, { heading: "h3", brief: true });
     this.ended = section("ended", "Jobs that have ended", this.jobs.node, h("p", {}, h("a", { href: "#/jobs" }, "All jobs")));
-    root.append(h("div", { class: "page-head" }, h("h1", {}, "Overview"), this.pauseAll), this.problems, this.paused, this.running, this.none, this.flow, this.reasonsSection,
+    root.append(h("div", { class: "page-head" }, h("h1", {}, "Overview"), this.pauseAll), this.problems, this.paused, this.restores, this.running, this.none, this.flow, this.reasonsSection,
       h("section", { class: "card", "aria-label": "Numbers" }, this.numbers), this.throughput.node, this.incomingSection, this.log.node, this.ended);
   }
 
@@ -136,6 +144,7 @@ class Overview {
     setHidden(this.problems, !lines.length);
     setText(this.paused, status.paused ? pauseLine(pauses) : "");
     setHidden(this.paused, !status.paused);
+    showRestores(this.restores, status.restores);
     showNumbers(this.numbers, status);
     setText(this.pauseAll, status.paused ? "Resume everything" : "Pause everything");
     setHidden(this.pauseAll, !this.app.mayChange);

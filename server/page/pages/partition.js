@@ -3,6 +3,7 @@
 
 import { get } from "../api.js";
 import { badge, button, facts } from "../build.js";
+import { planLink } from "../broker_words.js";
 import { h, setText } from "../dom.js";
 import { bytes, count, list } from "../format.js";
 import { partitionHealth, partitionState, sizeText } from "../partition_words.js";
@@ -90,6 +91,7 @@ function showActions(view, row, app) {
   }
   const plan = { version: 1, partitions: [{ topic: row.topic, partition: row.partition, replicas: row.target ?? row.replicas }] };
   view.actions.replaceChildren(
-    h("a", { class: "button primary", href: `#/plan?${new URLSearchParams({ plan: JSON.stringify(plan) })}` }, "Choose its replicas…"),
+    planLink("Move it to other brokers…", { goal: "to", partitions: `${row.topic}-${row.partition}` }, "primary"),
+    h("a", { class: "button", href: `#/plan?${new URLSearchParams({ plan: JSON.stringify(plan) })}` }, "Choose its replicas…"),
     ...(row.target === null ? [] : [button("Cancel the move…", () => app.run.cancelPartition(row), "danger")]));
 }

@@ -1,5 +1,6 @@
 // The builder of plans: choose a goal, brokers and topics; see the plan, the proof that no plan moves less, and the
-// forecast; then start or queue it as a job. The address can have the goal: ?goal=drain&brokers=7&topics=orders.
+// forecast; then start or queue it as a job. The address can have the goal: ?goal=drain&brokers=7&topics=orders, or
+// &partitions=orders-0,orders-5.
 "use strict";
 
 import { RequestError, get, post, remove, withQuery } from "../api.js";
@@ -9,38 +10,16 @@ import { facts } from "../build.js";
 import { h, setHidden, setText } from "../dom.js";
 import { rateLine, scheduledLine } from "../forecast.js";
 import { bytes, count, counted, duration, rate, readRate, time, visible } from "../format.js";
+import { goalChoice, goalFields, isGoal, requestOf } from "../goals.js";
+import { Listing } from "../listing.js";
+import { Picks, pickChips } from "../picks.js";
 import { planTabs } from "../plan_tabs.js";
 import { saveJson } from "../save.js";
 import { TopicPicker } from "../topic_picker.js";
+import { readUntil, untilLine } from "../until.js";
 
 const POLL_MS = 500;
-
-const GOALS = [
-  ["drain", "Drain brokers", "so that they can be stopped"],
-  ["demote", "Take leaders away", "from brokers, for a short maintenance; no data moves"],
-  ["to", "Move topics", "to brokers of your choice"],
-  ["add", "Add brokers", "and even out replicas"],
-  ["rf", "Replication factor", "of some topics"],
-  ["balance", "Balance", "replicas and preferred leaders"],
-  ["racks", "Repair racks", "after brokers got other racks"],
-];
-
-const choices = (name, options) => h("select", { name }, ...options.map(([value, text]) => h("option", { value }, text)));
-const line = (goals, label, control) => h("p", { "data-for": goals }, h("label", {}, `${label} `, control));
-const check = (name, label) => h("p", {}, h("label", {}, h("input", { type: "checkbox", name }), ` ${label}`));
-
-function options() {
-  return h("details", {}, h("summary", {}, "Options"),
-    line(null, "Not topics that match", h("input", { name: "exclude_topics", autocomplete: "off" })),
-    line("add balance", "Allowed deviation from even counts", h("input", { name: "tolerance", autocomplete: "off", placeholder: "5%" })),
-    line("add balance", "Even out", choices("by", [["", "replicas, and bytes where sizes are known"], ["replicas", "replicas"], ["bytes", "bytes"], ["both", "both"]])),
-    line("add balance", "Topics", choices("spread", [["", "spread where replicas move anyway"], ["topic", "spread evenly, with further moves"]])),
-    line("add balance", "Fewest", choices("minimize", [["", "moves"], ["bytes", "bytes to copy (for even replicas)"]])),
-    line(null, "Most replicas to move", h("input", { name: "max_moves", type: "number", min: 0 })),
-    line(null, "Preferred leaders", choices("preferred_leaders", [["", "as usual"], ["balance", "even out"], ["keep", "keep"]])),
-    check("fix_racks", "Also move replicas that break the rack rule"),
-    check("skip_moving", "Leave out partitions that are being reassigned or queued"));
-}
+const MOST = 1000; // partitions of an address
 
 // The proposal in numbers, the proof first.
 function numbers(figures) {
@@ -67,33 +46,60 @@ function lines(figures) {
   return [...figures.summary, ...words, ...more];
 }
 
+// Enter in a field that searches is not the end of the form.
+function searching(event) {
+  if (event.key === "Enter" && event.target.type === "search") event.preventDefault();
+}
+
 class Builder {
   constructor(root, params, app) {
     this.app = app;
     this.brokers = new BrokerPicker();
     this.topics = new TopicPicker();
+    this.chips = pickChips();
+    this.picks = new Picks(params.partitions?.split(",").slice(0, MOST), () => this.chips.show(this.picks));
+    this.chips.show(this.picks);
+    this.partitions = null; // the list of partitions, once it is open
     this.first = (params.brokers ?? "").split(",").filter((each) => /^\d+$/.test(each)).map(Number); // brokers of the address
     this.brokerTable = brokerTable();
     this.shown = null; // the proposal on the page
     this.running = null; // the number of the proposal that is being computed
     root.append(h("h1", {}, "Plan"), planTabs("propose"), this.#goalForm(), this.#computing(), this.#result());
-    if (GOALS.some(([goal]) => goal === params.goal)) this.form.elements.job.value = params.goal;
+    if (isGoal(params.goal)) this.form.elements.job.value = params.goal;
     if (params.topics) this.topics.expression = params.topics;
     this.showFields();
     this.load = app.guard(() => this.readBrokers());
   }
 
   #goalForm() {
-    const goals = GOALS.map(([value, label, note], place) =>
-      h("label", {}, h("input", { type: "radio", name: "job", value, checked: place === 0 }), ` ${label} `, h("small", {}, note)));
     this.propose = h("button", { id: "propose", class: "primary" }, "Propose");
-    this.form = h("form", { id: "wizard", class: "card", hidden: true, onchange: () => this.showFields(), onsubmit: this.app.guard(() => this.compute("v1/proposals", this.goal())) },
-      h("fieldset", { id: "jobs-of-wizard" }, h("legend", {}, "1. What is to be done?"), ...goals),
-      h("fieldset", { id: "topics-of-wizard" }, h("legend", {}, "2. Which topics?", h("small", { "data-not-for": "to" }, " All of them, if you choose none.")), this.topics.node),
-      h("fieldset", { id: "brokers-of-wizard", "data-for": "drain demote add to" }, h("legend", {}, "3. Which brokers?"), this.brokers.node),
-      line("rf", "3. Replication factor", h("input", { name: "rf", type: "number", min: 1, max: 32767, value: 3 })),
-      options(), h("p", {}, this.propose, " Nothing moves yet."));
+    this.form = h("form", { id: "wizard", class: "card", hidden: true, onchange: () => this.showFields(), onkeydown: searching, onsubmit: this.app.guard(() => this.compute("v1/proposals", this.goal())) },
+      goalChoice(),
+      h("fieldset", { id: "topics-of-wizard" }, h("legend", {}, "2. Which topics?", h("small", { "data-not-for": "to" }, " All of them, if you choose none.")), this.chips.node, this.topics.node, this.#partitionList()),
+      h("fieldset", { id: "brokers-of-wizard", "data-for": "drain demote relieve add to" }, h("legend", {}, "3. Which brokers?"), this.brokers.node),
+      ...goalFields(), h("p", {}, this.propose, " Nothing moves yet."));
     return this.form;
+  }
+
+  // Single partitions, found by their topic and ticked. The list is read once it is opened.
+  #partitionList() {
+    return h("details", { id: "partitions-of-wizard", ontoggle: ({ target }) => this.#openPartitions(target) }, h("summary", {}, "or single partitions"));
+  }
+
+  #openPartitions(node) {
+    if (!node.open) return;
+    this.partitions ??= new Listing(node, this.app, {
+      id: "partitions-to-choose",
+      path: "v1/partitions",
+      rows: "partitions",
+      noun: "partition",
+      caption: "Partitions to choose",
+      columns: this.picks.columns,
+      keyOf: (row) => `${row.topic}-${row.partition}`,
+      search: { name: "topic", label: "Find partitions by topic" },
+      nested: true,
+    });
+    this.partitions.update();
   }
 
   #computing() {
@@ -108,10 +114,11 @@ class Builder {
     [this.numbers, this.summary, this.charts, this.rest] = [h("div", { id: "plan-numbers" }), h("ul", { id: "summary" }), h("div", { id: "charts" }), h("p", { id: "rest" })];
     this.title = h("h2", { id: "result-title", tabindex: "-1" }, "Proposal");
     this.startNow = h("button", { name: "how", value: "start", id: "start-now", class: "primary" });
+    this.queue = h("button", { name: "how", value: "queue" }, "Queue behind other jobs");
     const button = (id, action, label) => h("button", { type: "button", id, onclick: this.app.guard(action) }, label);
     this.start = h("form", { id: "start", onsubmit: this.app.guard((event) => this.execute(event)) },
       h("p", {}, h("label", {}, "Throttle ", h("input", { name: "throttle", autocomplete: "off", placeholder: "none, or such as 50MB" }))),
-      h("p", {}, this.startNow, h("button", { name: "how", value: "queue" }, "Queue behind other jobs"),
+      h("p", {}, this.startNow, this.queue,
         button("again", () => this.compute(`v1/proposals/${this.shown.id}/again`), "Propose again"),
         button("save-plan", () => this.save("plan"), "Save the plan"), button("save-rollback", () => this.save("rollback"), "Save the rollback")));
     this.started = h("p", { id: "started", role: "status" });
@@ -137,22 +144,8 @@ class Builder {
     setHidden(this.form, false);
   }
 
-  // The body of the request: a field that is hidden or empty is left out.
   goal() {
-    const data = new FormData(this.form);
-    const { job } = this;
-    const { chosen } = this.brokers;
-    const topics = this.topics.expression;
-    const body = { drain: { drain: chosen }, demote: { demote: chosen }, to: { to: chosen }, add: { add: chosen }, rf: { rf: Number(data.get("rf")) }, balance: { balance: true }, racks: { racks: true } }[job];
-    if (topics) body.topics = topics;
-    for (const name of ["exclude_topics", "tolerance", "by", "spread", "minimize", "preferred_leaders"]) {
-      if (data.get(name) && !this.form.elements[name].closest("[hidden]")) body[name] = data.get(name);
-    }
-    if (data.get("max_moves")) body.max_moves = Number(data.get("max_moves"));
-    for (const name of ["fix_racks", "skip_moving"]) if (data.get(name)) body[name] = true;
-    if (job === "to" && !topics) throw new RequestError(400, "Choose at least one topic.");
-    if (["drain", "demote", "add", "to"].includes(job) && !chosen.length) throw new RequestError(400, "Choose at least one broker.");
-    return body;
+    return requestOf(this.form, { brokers: this.brokers.chosen, topics: this.topics.expression, partitions: this.picks.partitions });
   }
 
   // ---- propose ----------------------------------------------------------------------------------------------------
@@ -199,7 +192,9 @@ class Builder {
     this.summary.replaceChildren(...lines(figures).map((text) => h("li", {}, visible(text))));
     this.charts.replaceChildren(...charts(figures));
     setText(this.rest, this.brokerTable.show(figures));
-    setText(this.startNow, figures.moves ? `Start: copy ${counted(figures.moves, "replica")}` : "Start");
+    setHidden(this.queue, proposal.goals.includes("demote")); // Elections do not wait in the queue.
+    this.asksUntil = !figures.moves && proposal.goals[0] === "demote" && proposal.goals.length === 2;
+    setText(this.startNow, figures.moves ? `Start: copy ${counted(figures.moves, "replica")}` : this.asksUntil ? "Start…" : "Start");
     setHidden(this.start, !figures.partitions || !this.app.mayChange);
     this.started.replaceChildren();
     setHidden(this.result, false);
@@ -211,9 +206,18 @@ class Builder {
   async execute(event) {
     const throttle = readRate(new FormData(this.start).get("throttle"));
     const queue = event.submitter?.value === "queue";
-    const { job } = await post(withQuery(`v1/proposals/${this.shown.id}/execute`, { throttle, queue }));
+    const until = this.asksUntil && !queue ? await this.#askUntil() : { value: null };
+    if (!until) return;
+    const { job } = await post(withQuery(`v1/proposals/${this.shown.id}/execute`, { throttle, queue, until_ms: until.value }));
     setHidden(this.start, true);
     this.started.replaceChildren(h("a", { href: job === null ? "#/" : `#/jobs/${job}` }, job === null ? "Nothing is to be done." : `Job ${job} is submitted.`));
+  }
+
+  #askUntil() {
+    const { figures, goals } = this.shown;
+    const lines = [`${counted(figures.leader_changes, "partition")} get another preferred leader, which is elected at once. No data moves.`];
+    const field = { label: "Until, such as 2h or 18:00; nothing for no end", value: "", read: readUntil, preview: (ms) => [untilLine(ms)] };
+    return this.app.ask(`Demote broker ${goals[1].replaceAll(",", ", ")}?`, lines, "Start", field);
   }
 
   async save(name) {
@@ -228,11 +232,13 @@ class Builder {
 
   async update() {
     if (this.form.hidden) await this.load();
+    if (this.partitions) await this.partitions.update();
   }
 
   // A proposal that is computed goes on in the server; its page does not ask for it any more.
   close() {
     this.running = null;
+    this.partitions?.close();
   }
 }
 

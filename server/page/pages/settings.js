@@ -1,7 +1,7 @@
 // The settings: limits, pace, schedule, placement, who may do what, and the instances.
 "use strict";
 
-import { RequestError, get, post } from "../api.js";
+import { get, post } from "../api.js";
 import { badge, button } from "../build.js";
 import { h, section, setHidden, setText } from "../dom.js";
 import { counted, time } from "../format.js";
@@ -66,24 +66,16 @@ function newAccess() {
 function newInstances(app) {
   const [text, list, over] = [h("p", {}), h("ul", { class: "rows" }), button("Hand over…", () => handOver(app))];
   const node = section("instances", "Instances", text, list, h("p", { class: "actions" }, over));
-  let alone = false; // There is no state topic: that does not change while the server runs.
   return {
     node,
     async update() {
-      const found = alone ? null : await get("v1/instances").catch(single);
-      alone = found === null;
+      const found = app.status.active && (await get("v1/instances"));
       setHidden(over, !app.mayChange || (found?.instances.length ?? 0) < 2);
       setText(text, found ? `The active one is so since ${time(found.active_since_ms)}.` : "There is only this instance.");
       list.replaceChildren(...(found?.instances ?? []).map((each) => h("li", {}, h("span", {}, each.id), badge(each.active ? "good" : "", each.active ? "active" : "standby"),
         h("span", { class: "soft" }, [each.url, `version ${each.version}`, `since ${time(each.started_ms)}`, each.lag && `${counted(each.lag, "record")} behind`].filter(Boolean).join(", ")))));
     },
   };
-}
-
-// Several instances need a state topic.
-function single(error) {
-  if (error instanceof RequestError && error.status === 409) return null;
-  throw error;
 }
 
 async function handOver(app) {

@@ -6,7 +6,8 @@ import { onlyTopic, planLink, sized } from "../broker_words.js";
 import { h, setHidden } from "../dom.js";
 import { bytes, count, counted } from "../format.js";
 import { Listing } from "../listing.js";
-import { HEALTHS, STATES, partitionColumns } from "../partition_words.js";
+import { HEALTHS, STATES } from "../partition_words.js";
+import { pickActions } from "../picks.js";
 import { factor, topicBadges } from "./topics.js";
 
 export const page = {
@@ -24,13 +25,14 @@ export const page = {
       h("div", { class: "page-head start" }, h("h1", {}, topic), badges), actions,
       h("section", { class: "card", "aria-label": "What it consists of" }, numbers), card);
     let looks = "";
+    const picked = pickActions(app);
     const list = new Listing(card, app, {
       id: "partitions-of-topic",
       path: `v1/topics/${encodeURIComponent(topic)}`,
       rows: "partitions",
       noun: "partition",
       caption: `Partitions of ${topic}`,
-      columns: partitionColumns,
+      columns: picked.columns,
       keyOf: (row) => row.partition,
       filters: [STATES, HEALTHS],
       onAnswer({ topic: row }) {
@@ -49,6 +51,7 @@ export const page = {
         ]));
       },
     });
+    card.append(picked.node);
     return { update: () => list.update(), close: () => list.close() };
   },
 };

@@ -55,7 +55,8 @@ def table_of(
     moving: Container[tuple[str, int]],
 ) -> tuple[Table, list[tuple[int, str]]]:
     """Return the table of a snapshot, and the rows that cannot change."""
-    return table.table_of(snapshot.brokers, columns_of(snapshot, moving), factor, topics)
+    columns = columns_of(snapshot, moving)
+    return table.table_of(snapshot.brokers, columns, factor, table.rows_of_topics(columns, topics))
 
 
 def padded(*lists: Sequence[int]) -> npt.NDArray[np.int64]:

@@ -106,9 +106,10 @@ async def test_old_addresses_lead_to_the_pages(path: str, address: str) -> None:
 async def test_the_wizards_use_fields_that_exist() -> None:
     used = await modules("pages/propose.js")
     wizard = used["pages/propose.js"]
-    goals = re.findall(r'^  \["(\w+)", ', wizard, re.MULTILINE)
-    names = re.findall(r'name: "(\w+)"|(?:choices|check)\("(\w+)"', wizard)
-    fields = {*goals, *filter(None, chain(*names))} - {"job", "broker", "throttle", "how"}
+    goals = re.findall(r'^  \["(\w+)", ', used["goals.js"], re.MULTILINE)
+    names = re.findall(r'name: "(\w+)"|(?:choices|check|text)\("(\w+)"', used["goals.js"])
+    bodies = re.findall(r"\bbody\.(\w+)", used["goals.js"])
+    fields = {*goals, *filter(None, chain(*names)), *bodies} - {"job"}
     assert len(fields) > 10
     assert fields <= set(ProposalRequest.__struct_fields__)
     figures = set(re.findall(r"\bfigures\.(\w+)", wizard + used["broker_figures.js"]))

@@ -231,3 +231,80 @@ def test_nothing_is_outside_of_a_narrow_window(site: Site, path: str) -> None:
     page.resize(390)
     page.wait("document.querySelectorAll('#content .card').length > 0")
     assert page.outside() == []
+
+
+def propose(page: Page) -> None:
+    page.run("document.getElementById('propose').click()")
+    page.wait("!document.getElementById('result').hidden")
+
+
+def confirm(page: Page, typed: str) -> None:
+    """Enter a text in the dialog, wait for its effect, and confirm."""
+    page.wait("document.querySelector('dialog[open]')")
+    page.type(typed)
+    page.wait("document.querySelectorAll('dialog[open] li').length > 1")
+    page.press("Enter")
+    page.wait("!document.querySelector('dialog[open]')")
+
+
+def test_ticked_partitions_of_a_topic_move_to_chosen_brokers(site: Site) -> None:
+    page = site.open("#/topics/foo", FAST)
+    page.wait("document.querySelector('[data-pick=\"foo-3\"]')")
+    for name in ("Choose foo-1", "Choose foo-3"):
+        page.tab_to(name)
+        page.press("Space")
+    shows(page, "2 partitions chosen")
+    page.tab_to("Move to other brokers…")
+    page.press("Enter")
+    page.wait("document.querySelector('[name=broker][value=\"2\"]')")
+    assert page.run("[...document.querySelectorAll('.picked li')].map((each) => each.firstChild.data)") == [
+        "foo-1",
+        "foo-3",
+    ]
+    for broker in (1, 2, 3):
+        page.run(f"document.querySelector('[name=broker][value=\"{broker}\"]').click()")
+    propose(page)
+    [kept] = site.api.get("proposals").json()["proposals"]
+    plan = site.api.get(f"proposals/{kept['id']}/plan").json()["partitions"]
+    assert {each["partition"] for each in plan} <= {1, 3}
+
+
+def test_single_partitions_are_found_and_ticked_in_the_builder(site: Site) -> None:
+    page = site.open("#/plan/propose?goal=to", FAST)
+    page.wait("!document.getElementById('wizard').hidden")
+    page.run("document.querySelector('#partitions-of-wizard summary').click()")
+    find(page, "fo")
+    page.wait("document.querySelector('[data-pick=\"foo-7\"]')")
+    page.tab_to("Choose foo-7")
+    page.press("Space")
+    page.wait("document.querySelector('.picked li')?.innerText.startsWith('foo-7')")
+    page.tab_to("Remove foo-7")
+    page.press("Enter")
+    page.wait("!document.querySelector('[data-pick=\"foo-7\"]').checked")
+
+
+def test_a_demoted_broker_leads_again_by_itself(site: Site) -> None:
+    site.limit(P=None)
+    page = site.open("#/brokers/2", FAST)
+    page.tab_to("Demote…")
+    page.press("Enter")
+    page.wait("document.querySelector('[name=broker][value=\"2\"]')?.checked")
+    propose(page)
+    page.run("document.getElementById('start-now').click()")
+    confirm(page, "2h")
+    page.wait("document.querySelector('#started a')")
+    [restore] = site.api.get("status").json()["restores"]
+    page.run(f"location.hash = '#/jobs/{restore['job']}'")
+    shows(page, "Restores at ")
+    page.run("location.hash = '#/'")
+    page.wait("document.getElementById('restores')?.innerText.includes('will be rolled back at')")
+
+
+def test_full_brokers_are_relieved(site: Site) -> None:
+    page = site.open("#/plan/propose?goal=relieve", FAST)
+    page.wait("document.querySelector('[name=broker]')")
+    assert page.run("document.querySelector('[name=relieve_over]').checkVisibility()")
+    page.run("document.getElementById('propose').click()")
+    page.wait("!document.getElementById('result').hidden || !document.getElementById('trouble').hidden")
+    [kept] = site.api.get("proposals").json()["proposals"]
+    assert kept["goals"] == ["relieve", "85%:75%"]

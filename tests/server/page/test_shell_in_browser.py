@@ -130,3 +130,19 @@ def test_the_login_says_what_it_needs_and_that_a_token_is_wrong(start: Open, tmp
     page.wait("!document.getElementById('content').hidden")
     page.run("document.getElementById('leave').click()")
     page.wait("!document.getElementById('login').hidden")
+
+
+def test_the_header_names_the_active_one_of_several_instances(site: Site) -> None:
+    assert not site.open("").run("document.getElementById('active').checkVisibility()")
+    several = """
+      const json = Response.prototype.json;
+      Response.prototype.json = async function () {
+        const answer = await json.call(this);
+        const active = { instance: 'i-1', url: 'http://kafka-2:9080', term: 7, instances: 3 };
+        return answer.cluster_id ? { ...answer, active } : answer;
+      };"""
+    page = site.open("", several)
+    page.wait("document.getElementById('active').checkVisibility()")
+    assert page.text("#active") == "kafka-2:9080 of 3, term 7"
+    page.resize(390)
+    assert page.outside() == []

@@ -40,6 +40,13 @@ async def test_the_active_instance_and_standbys_are_listed() -> None:
     ]
 
 
+async def test_the_status_names_the_active_instance() -> None:
+    assert (await client_of(Site(2)).get("/v1/status"))["active"] == {
+        "instance": "i0", "url": "http://i0", "term": 4, "instances": 3
+    }  # fmt: skip
+    assert (await client_of(None).get("/v1/status"))["active"] is None
+
+
 async def test_the_active_instance_hands_over() -> None:
     site = Site(2)
     assert await client_of(site).post("/v1/instances/hand-over", {}) == {"standbys": 2}

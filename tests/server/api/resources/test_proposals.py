@@ -64,7 +64,7 @@ async def test_the_computation_gets_goals_options_limits_and_the_cluster(client:
     body = {
         "drain": [1], "demote": [2, 3], "add": [4, 5],
         "balance": True, "rf": 3, "racks": True, "leaders": True,
-        "topics": "fo+",
+        "topics": "fo+", "partitions": [{"topic": "foo", "partition": 7}],
         "spread": "topic", "minimize": "bytes",
         "exclude_brokers": [6], "tolerance": "3%", "preferred_leaders": "keep", "max_moves": 9,
         "fix_racks": True,
@@ -78,7 +78,8 @@ async def test_the_computation_gets_goals_options_limits_and_the_cluster(client:
     goals = ["drain", "1", "demote", "2,3", "add", "4,5", "balance", "racks", "leaders", "rf", "3"]
     assert request["goals"] == goals
     assert request["options"] == {
-        "topics": "fo+", "exclude_topics": "bar", "exclude_brokers": "6", "tolerance": "3%",
+        "topics": "fo+", "partitions": [["foo", 7]], "exclude_topics": "bar",
+        "exclude_brokers": "6", "tolerance": "3%",
         "leaders": "keep",
         "max_moves": 9, "fix_racks": True, "disable_rack_aware": True, "weights": ["4=0.5"],
         "skip_moving": True,
@@ -298,7 +299,11 @@ async def test_topics_move_to_chosen_brokers_without_excluding_the_others(client
 @pytest.mark.parametrize(
     ("body", "status", "text"),
     [
-        ({"to": [4]}, 400, "`to` moves some topics: give `topics`, a regular expression of their names"),
+        (
+            {"to": [4]},
+            400,
+            "`to` moves some topics: name them by `topics` (an expression) or `partitions`",
+        ),
         ({"to": [9], "topics": "foo"}, 422, "broker 9 is not in the cluster"),
         ({"to": [4], "drain": [4], "topics": "foo"}, 400, "broker 4 is in `to` and in `drain`"),
         (

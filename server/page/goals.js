@@ -1,0 +1,78 @@
+// The goals of the builder of plans, their fields, and the request for a proposal that they make.
+"use strict";
+
+import { RequestError } from "./api.js";
+import { h } from "./dom.js";
+
+const GOALS = [
+  ["drain", "Drain brokers", "so that they can be stopped"],
+  ["demote", "Demote brokers", "they lead nothing, for a short maintenance; no data moves"],
+  ["relieve", "Relieve brokers", "whose disks are too full"],
+  ["to", "Move topics or partitions", "to brokers of your choice"],
+  ["add", "Add brokers", "and even out replicas"],
+  ["rf", "Replication factor", "of some topics"],
+  ["balance", "Balance", "replicas and preferred leaders"],
+  ["racks", "Repair racks", "after brokers got other racks"],
+];
+
+export const isGoal = (name) => GOALS.some(([goal]) => goal === name);
+
+const TEXTS = ["exclude_topics", "tolerance", "by", "spread", "minimize", "preferred_leaders", "relieve_to"];
+const CHECKS = ["fix_racks", "skip_moving", "allow_partial"];
+
+const choices = (name, options) => h("select", { name }, ...options.map(([value, text]) => h("option", { value }, text)));
+const line = (goals, label, control) => h("p", { "data-for": goals }, h("label", {}, `${label} `, control));
+const check = (name, label, goals = null) => h("p", { "data-for": goals }, h("label", {}, h("input", { type: "checkbox", name }), ` ${label}`));
+const text = (name, placeholder = null) => h("input", { name, autocomplete: "off", spellcheck: "false", placeholder });
+
+function options() {
+  return h("details", {}, h("summary", {}, "Options"),
+    line(null, "Not topics that match", text("exclude_topics")),
+    line("add balance", "Allowed deviation from even counts", text("tolerance", "5%")),
+    line("add balance", "Even out", choices("by", [["", "replicas, and bytes where sizes are known"], ["replicas", "replicas"], ["bytes", "bytes"], ["both", "both"]])),
+    line("add balance", "Topics", choices("spread", [["", "spread where replicas move anyway"], ["topic", "spread evenly, with further moves"]])),
+    line("add balance", "Fewest", choices("minimize", [["", "moves"], ["bytes", "bytes to copy (for even replicas)"]])),
+    line(null, "Most replicas to move", h("input", { name: "max_moves", type: "number", min: 0 })),
+    line("drain to add rf balance racks", "Preferred leaders", choices("preferred_leaders", [["", "as usual"], ["balance", "even out"], ["keep", "keep"]])),
+    check("fix_racks", "Also move replicas that break the rack rule"),
+    check("skip_moving", "Leave out partitions that are being reassigned or queued"));
+}
+
+// The choice of the goal.
+export function goalChoice() {
+  const goals = GOALS.map(([value, label, note], place) => h("label", { class: "goal" },
+    h("input", { type: "radio", name: "job", value, checked: place === 0 }), h("span", {}, label, h("small", {}, note))));
+  return h("fieldset", { id: "jobs-of-wizard" }, h("legend", {}, "1. What is to be done?"), ...goals);
+}
+
+// What follows the choice of topics and brokers.
+export const goalFields = () => [
+  h("div", { id: "levels", "data-for": "relieve" },
+    line("relieve", "Without a broker: all that are fuller than", text("relieve_over", "85%")),
+    line("relieve", "How full they may be afterwards", text("relieve_to", "75%")),
+    check("allow_partial", "Accept that some stay fuller, where no plan can do more", "relieve")),
+  line("rf", "3. Replication factor", h("input", { name: "rf", type: "number", min: 1, max: 32767, value: 3 })),
+  options(),
+];
+
+// `brokers`, `topics` (an expression) and `partitions` are those that are chosen. A field that is hidden or empty is left out.
+export function requestOf(form, { brokers, topics, partitions }) {
+  const data = new FormData(form);
+  const goal = data.get("job");
+  const given = (name) => data.get(name)?.trim() && !form.elements[name].closest("[hidden]") && data.get(name).trim();
+  const body = { rf: () => ({ rf: Number(data.get("rf")) }), balance: () => ({ balance: true }), racks: () => ({ racks: true }) }[goal]?.() ?? { [goal]: brokers };
+  for (const name of TEXTS) if (given(name)) body[name] = given(name);
+  for (const name of CHECKS) if (given(name)) body[name] = true;
+  if (data.get("max_moves")) body.max_moves = Number(data.get("max_moves"));
+  if (topics && partitions.length) throw new RequestError(400, "Choose topics or single partitions, not both.");
+  if (topics) body.topics = topics;
+  if (partitions.length) body.partitions = partitions;
+  if (goal === "to" && !topics && !partitions.length) throw new RequestError(400, "Choose at least one topic or partition.");
+  if (["drain", "demote", "add", "to"].includes(goal) && !brokers.length) throw new RequestError(400, "Choose at least one broker.");
+  if (goal === "relieve" && !brokers.length) {
+    delete body.relieve;
+    delete body.relieve_to;
+    body.relieve_over = `${given("relieve_over") || "85%"}:${given("relieve_to") || "75%"}`;
+  }
+  return body;
+}
