@@ -157,13 +157,11 @@ def by(row: Row) -> str:
 
 
 def _job_cells(job: Row) -> Row:
-    ranked = job["priority"] and job["state"] != "ended"
-    state = endings(job) if job["state"] == "ended" else "held" if job.get("held") else job["state"]
     counts = f"{job['done']:,}/{job['total']:,}"
     return {
         "job": job["id"],
         "kind": f"rollback of {job['undoes']}" if job["undoes"] else job["kind"],
-        "state": f"{state}, priority {job['priority']}" if ranked else state,
+        "state": _state(job),
         "progress": bar(job["done"], job["total"]) + counts,
         "counts": counts,
         **_copy_cells(job["copied"]),
@@ -174,6 +172,18 @@ def _job_cells(job: Row) -> Row:
         "throttle": in_rate(job["throttle"]) if job["throttle"] else "",
         "by": by(job),
     }
+
+
+def _state(job: Row) -> str:
+    if job["state"] == "ended":
+        return endings(job)
+    parts = ["held" if job.get("held") else job["state"]]
+    if job["priority"]:
+        parts.append(f"priority {job['priority']}")
+    if gone := job["endings"].get("topic deleted"):
+        # Why the job has less to copy than before.
+        parts.append(f"{gone:,} of deleted topics")
+    return ", ".join(parts)
 
 
 def _copy_cells(progress: Row | None) -> Row:

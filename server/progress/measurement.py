@@ -64,6 +64,15 @@ class JobBytes:
             total = before.moved[broker] + before.left[broker]
             self.moved[broker] = max(self.moved[broker], total - self.left[broker])
 
+    def lost_since(self, before: "JobBytes") -> "JobBytes":
+        """Return what was copied before and is not counted any more."""
+        return JobBytes(moved=before.moved - self.moved, sent=before.sent - self.sent)
+
+    def add_copied(self, other: "JobBytes") -> None:
+        """Add what another measurement says is copied."""
+        self.moved.update(other.moved)
+        self.sent.update(other.sent)
+
 
 class JobProgress:
     """What is kept of one job from one measurement to the next."""
@@ -76,14 +85,26 @@ class JobProgress:
         self.meter: Meter | None = None
         """The job's rate while the job is open."""
         self._ended = 0
-        """Partitions that have ended and were read; the next two are their bytes."""
-        self._moved, self._sent = Bytes(), Bytes()
+        """Partitions that have ended and were read."""
+        self._copied = JobBytes()
+        """What was copied of these."""
+        self._topics_deleted = False
+        """Since the last measurement, partitions have ended because their topic was deleted."""
         self._mean: tuple[int | None] | None = None
 
     def measured(self, now: JobBytes, *, is_rollback: bool) -> None:
-        """Take over a complete measurement."""
+        """Take over a complete measurement.
+
+        What was copied of topics that were deleted meanwhile stays copied, so that the progress does not
+        fall.
+        """
         if is_rollback:
             now.keep_total(self.bytes)
+        elif self._topics_deleted:
+            lost = now.lost_since(self.bytes)
+            self._copied.add_copied(lost)
+            now.add_copied(lost)
+        self._topics_deleted = False
         self.bytes, self._mean = now, None
 
     def add_interval(self, seconds: float, *, is_open: bool) -> None:
@@ -106,16 +127,17 @@ class JobProgress:
         """Yield the partitions that have ended since the last measurement, so that each is read once."""
         for row in list(islice(finished.values(), self._ended, None)):
             self._ended += 1
+            self._topics_deleted |= row.ending is Ending.TOPIC_DELETED
             yield row
 
     def add_ended(self, brokers: Replicas, sources: Iterable[int], size: int) -> None:
         """Add the replicas of a partition that has ended, and where they were copied from."""
-        _add(self._moved, brokers, size)
-        _add(self._sent, sources, size)
+        _add(self._copied.moved, brokers, size)
+        _add(self._copied.sent, sources, size)
 
     def bytes_of_ended(self) -> JobBytes:
         """Return a new measurement with the bytes of all partitions that have ended."""
-        return JobBytes(moved=Bytes(self._moved), sent=Bytes(self._sent))
+        return JobBytes(moved=Bytes(self._copied.moved), sent=Bytes(self._copied.sent))
 
 
 K = TypeVar("K", bound=Hashable)

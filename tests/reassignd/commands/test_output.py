@@ -98,6 +98,11 @@ def test_a_job_that_was_taken_back_or_is_held_is_not_called_done_or_running() ->
     assert "  held  " in list(job_lines([job(held="all reassignments are paused")]))[1]
 
 
+def test_a_running_job_says_why_it_has_less_to_copy_than_before() -> None:
+    gone = job(endings={"done": 7_500, "topic deleted": 1_200}, priority=2)
+    assert "  running, priority 2, 1,200 of deleted topics  " in list(job_lines([gone]))[1]
+
+
 def test_reasons_that_are_not_listed_are_counted() -> None:
     assert list(reason_lines([{"reason": "no", "partitions": 1_980}], 3)) == [
         "    1,980  no",

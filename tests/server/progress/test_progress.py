@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from controller.messages.events import DeleteTopics
 from controller.messages.job_events import AlterRow, AlterTopic, Queue, RollBackJob
 from controller.model.configs import SCHEDULE, THROTTLE
 from server.progress.measurement import Remembered
@@ -180,6 +181,23 @@ async def test_ended_and_queued_partitions_count() -> None:
     client.controller.do(Queue([AlterTopic("foo", [AlterRow(1, (4, 2, 3)), AlterRow(2, (6, 2, 3))])]))
     await measure(client)
     assert (progress.of_job(1), progress.of_job(2)) == (CopyRate(300, 300, None, 0), CopyRate(0, 203))
+
+
+async def test_what_was_copied_of_a_deleted_topic_stays_copied() -> None:
+    names = ("foo-0", "bar-0")
+    topics = InMemoryController().with_partitions(*(partition(name, [1, 2, 3]) for name in names))
+    client = ApiClient(topics.with_limits(per_partition=1))
+    await client.post("/v1/jobs", plan(foo_0=[4, 5, 6], bar_0=[4, 5, 6]))
+    client.sizes.received_bytes = {("foo-0", 4): 30, ("bar-0", 4): 20}
+    await measure(client)
+    assert client.progress.of_job(1) == CopyRate(50, 600)
+    client.controller.do(DeleteTopics(["bar"]))
+    client.controller.isr("bar-0", client.controller["bar-0"].replicas)
+    await measure(client)
+    assert client.progress.of_job(1) == CopyRate(50, 320)
+    client.sizes.received_bytes["foo-0", 4] = 90
+    await measure(client)
+    assert client.progress.of_job(1) == CopyRate(110, 320)
 
 
 async def test_a_job_that_has_ended_since_the_measurement_has_nothing_left() -> None:
