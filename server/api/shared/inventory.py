@@ -1,8 +1,8 @@
 """How many replicas, leaders and bytes each broker and each topic has.
 
 One walk over all partitions counts for every broker and every topic. It runs in slices, and requests share
-its result for a time that grows with the cluster, so that it costs one or two percent of the time however
-many clients ask. Each answer says what it is based on (`Basis`).
+its result for a time that grows with the cluster, so that it costs one percent of the time however many
+clients ask. Each answer says what it is based on (`Basis`).
 """
 
 import asyncio
@@ -32,13 +32,14 @@ from controller.state.state import State
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from server.progress.rates import Sizes
 
-SECONDS_PER_ROW = 100e-6
-"""How long an inventory is used, for each partition in it. Counting one takes a microsecond or two."""
+SECONDS_PER_ROW = 200e-6
+"""How long an inventory is used, for each partition and each reassignment in it. Counting one takes a
+microsecond or two."""
 
 SMALL = 1_000
 """An inventory of this many partitions is used once: it takes a millisecond or two."""
 
-MAX_SECONDS = 30.0
+MAX_SECONDS = 60.0
 """The longest time that an inventory is used."""
 
 ROWS_PER_SLICE = 500
@@ -169,7 +170,8 @@ class Inventories:
 
     async def _keep_new(self) -> Inventory:
         self._inventory = await self._count()
-        rows = sum(each.partitions for each in self._inventory.topics.values())
+        numbers = self._inventory.topics.values()
+        rows = sum(each.partitions + each.reassigning for each in numbers)
         seconds = 0.0 if rows <= SMALL else min(rows * SECONDS_PER_ROW, MAX_SECONDS)
         self._valid_until = self._clock.now() + seconds
         return self._inventory
@@ -201,7 +203,7 @@ class Inventories:
     def _add(self, topic: str, rows: Sequence[Partition], numbers: TopicNumbers, counted: _ByBroker) -> None:
         """Add some partitions of a topic. A replica whose broker does not tell its size has the leader's."""
         size_of, stored_of, new = self._sizes.size, self._sizes.stored, tuple.__new__
-        by_broker = counted.bytes
+        by_broker, alike = counted.bytes, defaultdict[Replicas, int](int)
         lists = [row[2] for row in rows]
         counted.replicas.update(chain.from_iterable(lists))
         counted.leaders.update(map(_leader_of, rows))
@@ -210,6 +212,9 @@ class Inventories:
         for replicas, size, told in zip(lists, map(size_of, keys), map(stored_of, keys), strict=True):
             numbers.bytes += size or 0
             numbers.unsized += size is None
+            if told is None and size is not None:
+                alike[replicas] += size
+                continue
             own = {} if told is None else dict(zip(told.brokers, told.sizes, strict=True))
             for broker in replicas:
                 known = own.get(broker, size)
@@ -218,6 +223,10 @@ class Inventories:
                 else:
                     by_broker[broker] += known
                     numbers.replica_bytes += known
+        for replicas, total in alike.items():
+            numbers.replica_bytes += total * len(replicas)
+            for broker in replicas:
+                by_broker[broker] += total
         # Without the replicas that a step adds: those that it drops are there until it ends.
         lengths = {len(row[2]) - len(row[7]) for row in rows} | (
             {numbers.least_replicas, numbers.most_replicas} - {0}
@@ -246,24 +255,26 @@ class Inventories:
         for topic, count in (state.orders.reassigning + others).items():
             if topic in inventory.topics:
                 inventory.topics[topic].reassigning = count
+        async for (current, end), times in in_slices((await self._moves()).items()):
+            for broker in without(end, current):
+                inventory.brokers[broker].coming += times
+            for broker in without(current, end):
+                inventory.brokers[broker].going += times
+
+    async def _moves(self) -> Counter[tuple[Replicas, Replicas]]:
+        """Return how many partitions go from one replica list to another. Many have the same two."""
+        state, moves = self._state, Counter[tuple[Replicas, Replicas]]()
         orders: dict[TopicPartition, Reassignment | Pending] = {
             **state.orders.reassignments,
             **state.orders.pending,
         }
         for key in state.gateway.external - orders.keys():
-            self._add_move(inventory, key, None)
+            if (partition := state.cluster.partition(*key)) is not None:
+                moves[partition.current, partition.next] += 1
         async for key, order in in_slices(orders.items()):
-            self._add_move(inventory, key, order.target)
-
-    def _add_move(self, inventory: Inventory, key: TopicPartition, target: Replicas | None) -> None:
-        """Add what brokers get and lose; the target of an external reassignment is None."""
-        if (partition := self._state.cluster.partition(*key)) is None:
-            return
-        current, end = partition.current, partition.next if target is None else target
-        for broker in without(end, current):
-            inventory.brokers[broker].coming += 1
-        for broker in without(current, end):
-            inventory.brokers[broker].going += 1
+            if (partition := state.cluster.partition(*key)) is not None:
+                moves[partition.current, order.target] += 1
+        return moves
 
     async def _disks(self) -> dict[int, Sequence[Disk]]:
         """Return the directories of this process's brokers; nothing if there are none."""
