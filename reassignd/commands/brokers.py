@@ -8,9 +8,10 @@ import click
 from common.address import Address
 from common.rates import in_rate
 from common.units import in_bytes
-from common.wording import as_json, counted
+from common.wording import as_json
 from reassignd.commands.completion import broker_numbers
 from reassignd.commands.help import examples
+from reassignd.commands.listing import Rows, more_lines, refuse_given, with_rows
 from reassignd.commands.options import JSON, Integer, with_client
 from reassignd.commands.output import echo
 from reassignd.commands.table import Row, bar, columns, filled, look, with_table
@@ -35,39 +36,31 @@ STATES = ("live", "shutting down", "offline", "offline and empty")
     )
 )
 @click.argument("number", metavar="[BROKER]", type=Integer(0), required=False, shell_complete=broker_numbers)
-@click.option("--search", metavar="TEXT", help="Only brokers whose id, host or rack contains this text.")
 @click.option("--rack", metavar="RACK", help="Only brokers of this rack.")
 @click.option("--state", type=click.Choice(STATES), help="Only brokers in this state.")
-@click.option("--sort", type=click.Choice(SORTS), help="The order of the brokers.  [default: id]")
-@click.option("--descending", is_flag=True, help="Reverse the order.")
-@click.option(
-    "--limit", metavar="N", type=Integer(0, 10_000), default=50, help="Maximum number.  [default: 50]"
-)
-@click.option(
-    "--offset", metavar="N", type=Integer(0), default=0, help="Number of rows to skip.  [default: 0]"
-)
+@with_rows("broker", "id, host or rack", SORTS)
 @with_table
 @with_client
 def brokers(
     client: "Client",
     output_format: str,
     number: int | None,
-    search: str | None,
-    descending: bool,
-    **query: str | int | None,
+    rows: Rows,
+    **query: str | None,
 ) -> None:
     """List the brokers, or show one: what it holds and moves, and its log directories."""
     if number is not None:
+        refuse_given((*Rows._fields, *query), "only for the list of brokers; leave out BROKER")
         _show(client.get(f"/v1/brokers/{number}"), output_format)
         return
-    answer = client.get("/v1/brokers", q=search, descending=True if descending else None, **query)
+    answer = client.get("/v1/brokers", **query, **rows.query)
     if output_format == JSON:
         echo(as_json(answer))
         return
     for line in _table(answer["brokers"]):
         echo(line)
-    if answer["next"] is not None:
-        echo(f"More of {counted(answer['total'], 'broker')}: --offset {answer['next']}")
+    for line in more_lines(answer, "total", "broker"):
+        echo(line)
 
 
 def _show(answer: Row, output_format: str) -> None:

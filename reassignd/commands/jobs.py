@@ -12,6 +12,7 @@ from common.wording import as_json, counted
 from controller.model.jobs import PRIORITIES
 from reassignd.commands.completion import broker_numbers, job_numbers, topic_names
 from reassignd.commands.help import examples
+from reassignd.commands.listing import DESCENDING, OFFSET, limit, more_lines
 from reassignd.commands.options import FORMAT, FORMAT_IGNORED, JSON, Integer, rate_or_none, with_client
 from reassignd.commands.output import DONE, duration, echo, job_lines, part_lines, reason_lines, when
 from reassignd.commands.table import look, with_table
@@ -19,8 +20,6 @@ from reassignd.commands.table import look, with_table
 if TYPE_CHECKING:
     from reassignd.client import Client
 
-
-COUNT = Integer(0, 10_000)
 
 STATES = (
     "moving",
@@ -48,12 +47,8 @@ def list_(client: "Client") -> None:
 
 
 @click.command(epilog=examples("reassignd jobs", "reassignd jobs --limit 100 -o wide"))
-@click.option(
-    "--limit", metavar="N", type=COUNT, default=20, help="Maximum number of jobs to print.  [default: 20]"
-)
-@click.option(
-    "--offset", metavar="N", type=Integer(0), default=0, help="Number of rows to skip.  [default: 0]"
-)
+@limit(20)
+@OFFSET
 @with_table
 @with_client
 def jobs(client: "Client", output_format: str, limit: int, offset: int) -> None:
@@ -80,16 +75,8 @@ def jobs(client: "Client", output_format: str, limit: int, offset: int) -> None:
     )
 )
 @click.argument("number", metavar="JOB", type=Integer(1), shell_complete=job_numbers)
-@click.option(
-    "--limit",
-    metavar="N",
-    type=COUNT,
-    default=20,
-    help="Maximum number of partitions to print.  [default: 20]",
-)
-@click.option(
-    "--offset", metavar="N", type=Integer(0), default=0, help="Number of rows to skip.  [default: 0]"
-)
+@limit(20)
+@OFFSET
 @click.option("--state", type=click.Choice(STATES), help="Only partitions in this state.")
 @click.option(
     "--topic",
@@ -109,7 +96,7 @@ def jobs(client: "Client", output_format: str, limit: int, offset: int) -> None:
     type=click.Choice(["progress", "partition", "state", "bytes"]),
     help="The order of the partitions.  [default: progress: moving ones first, ended ones last]",
 )
-@click.option("--descending", is_flag=True, help="Reverse the order.")
+@DESCENDING
 @with_table
 @with_client
 def job(
@@ -144,9 +131,7 @@ def _lines(answer: dict[str, Any]) -> list[str]:
         lines += ["", *part_lines(answer["partitions"])]
     elif not answer["matching"]:
         lines += ["", f"No partition matches, of {counted(row['total'], 'partition')}."]
-    if answer["next"] is not None:
-        lines.append(f"More of {counted(answer['matching'], 'partition')}: --offset {answer['next']}")
-    return lines
+    return [*lines, *more_lines(answer, "matching", "partition")]
 
 
 JOB = click.argument("number", metavar="[JOB]", type=Integer(1), required=False, shell_complete=job_numbers)

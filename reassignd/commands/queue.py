@@ -18,6 +18,7 @@ from reassignd.commands.cluster_source import read_server
 from reassignd.commands.completion import broker_numbers
 from reassignd.commands.execute import ROLLBACK_FILE, Shown, WaitOptions, submit
 from reassignd.commands.help import examples
+from reassignd.commands.listing import limit
 from reassignd.commands.options import (
     FILE,
     FORMAT,
@@ -25,7 +26,6 @@ from reassignd.commands.options import (
     TIMEOUT,
     VERBOSE,
     WAIT,
-    Integer,
     read_plan_file,
     with_client,
     with_plan,
@@ -103,13 +103,7 @@ def generate(
 
 
 @queue.command(epilog=examples("reassignd queue verify"))
-@click.option(
-    "--limit",
-    metavar="N",
-    type=Integer(0, 10_000),
-    default=20,
-    help="Maximum number of entries to print.  [default: 20]",
-)
+@limit(20)
 @with_table
 @with_client
 def verify(client: "Client", output_format: str, limit: int) -> int:

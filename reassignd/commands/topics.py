@@ -7,9 +7,10 @@ from urllib.parse import quote
 import click
 
 from common.units import in_bytes
-from common.wording import as_json, counted
+from common.wording import as_json
 from reassignd.commands.completion import broker_numbers, topic_names
 from reassignd.commands.help import examples
+from reassignd.commands.listing import Rows, more_lines, refuse_given, with_rows
 from reassignd.commands.options import JSON, Integer, with_client
 from reassignd.commands.output import echo, listed
 from reassignd.commands.table import Row, filled, look, with_table
@@ -40,9 +41,7 @@ STATES = ("moving", "reassigning", "under-replicated", "offline", "deleting")
     )
 )
 @click.argument("topic", metavar="[TOPIC]", required=False, shell_complete=topic_names)
-@click.option("--search", metavar="TEXT", help="Only topics whose name contains this text, in any case.")
 @click.option("--state", type=click.Choice(STATES), help="Only topics with such partitions.")
-@click.option("--sort", type=click.Choice(SORTS), help="The order of the topics.  [default: topic]")
 @click.option(
     "--broker",
     metavar="ID",
@@ -50,13 +49,7 @@ STATES = ("moving", "reassigning", "under-replicated", "offline", "deleting")
     shell_complete=broker_numbers,
     help="With TOPIC: only partitions with a replica on this broker, now or in the target.",
 )
-@click.option("--descending", is_flag=True, help="Reverse the order.")
-@click.option(
-    "--limit", metavar="N", type=Integer(0, 10_000), default=50, help="Maximum number of rows.  [default: 50]"
-)
-@click.option(
-    "--offset", metavar="N", type=Integer(0), default=0, help="Number of rows to skip.  [default: 0]"
-)
+@with_rows("topic", "name", SORTS)
 @with_table
 @with_client
 def topics(
@@ -64,21 +57,17 @@ def topics(
     output_format: str,
     topic: str | None,
     broker: int | None,
-    descending: bool,
-    limit: int,
-    offset: int,
-    **query: str | None,
+    state: str | None,
+    rows: Rows,
 ) -> None:
     """List the topics, or show one and its partitions."""
     if topic is None and broker is not None:
         raise click.UsageError("--broker needs TOPIC")
-    if topic is not None and any(query.values()):
-        raise click.UsageError("--search, --state and --sort are for the list of topics: leave out TOPIC")
-    page = {"descending": True if descending else None, "limit": limit, "offset": offset}
     if topic is None:
-        answer = client.get("/v1/topics", q=query.pop("search"), **query, **page)
+        answer = client.get("/v1/topics", state=state, **rows.query)
     else:
-        answer = client.get(f"/v1/topics/{quote(topic, safe='')}", broker=broker, **page)
+        refuse_given(("search", "sort", "state"), "only for the list of topics; leave out TOPIC")
+        answer = client.get(f"/v1/topics/{quote(topic, safe='')}", broker=broker, **rows.query)
     if output_format == JSON:
         echo(as_json(answer))
         return
@@ -88,7 +77,7 @@ def topics(
 
 def _list_lines(answer: Row) -> Iterator[str]:
     yield from _topics(answer["topics"])
-    yield from _more(answer, "topic")
+    yield from more_lines(answer, "total", "topic")
 
 
 def _topic_lines(answer: Row) -> Iterator[str]:
@@ -97,12 +86,7 @@ def _topic_lines(answer: Row) -> Iterator[str]:
     head = WIDE_PARTITION_HEAD if look().wide else PARTITION_HEAD
     rows = [_partition_cells(row) for row in answer["partitions"]]
     yield from filled(head, rows, SPARE_PARTITION, ("target", "job", "note"))
-    yield from _more(answer, "partition")
-
-
-def _more(answer: Row, noun: str) -> Iterator[str]:
-    if answer["next"] is not None:
-        yield f"More of {counted(answer['total'], noun)}: --offset {answer['next']}"
+    yield from more_lines(answer, "total", "partition")
 
 
 def _topics(rows: Sequence[Row]) -> Iterator[str]:

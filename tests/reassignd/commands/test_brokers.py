@@ -139,3 +139,9 @@ def test_a_topic_has_its_partitions(server: Server, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize("arguments", [["--broker", "3"], ["orders", "--search", "x"]])
 def test_options_of_a_topic_and_of_the_list_are_not_mixed(arguments: list[str]) -> None:
     assert main(["topics", *arguments]) == 2
+
+
+def test_a_broker_has_no_options_of_the_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["brokers", "2", "--search", "x", "--limit", "3"]) == 2
+    message = "reassignd: --search and --limit: only for the list of brokers; leave out BROKER\n"
+    assert capsys.readouterr().err == message
