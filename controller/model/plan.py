@@ -25,6 +25,9 @@ ReplicaList = Annotated[
         extra={"expected": f"a list of 1 to {MAX_REPLICAS} broker ids"},
     ),
 ]
+PLAN_SHAPE = '{"version":1,"partitions":[...]}'
+"""What a plan looks like, in error messages."""
+
 ANY = "any"
 """Stands for the directory that the broker chooses."""
 
@@ -71,7 +74,7 @@ class Entry(NamedTuple):
 def read_plan(value: object) -> list[Entry]:
     """Return the entries of a parsed plan, in order. Raises PlanError that names the invalid entries."""
     if not isinstance(value, dict) or not isinstance(rows := value.get("partitions"), list):
-        raise PlanError('not a plan: expected {"version":1,"partitions":[...]}')
+        raise PlanError(f"not a plan: expected {PLAN_SHAPE}")
     convert_model({**value, "partitions": []}, Plan)
     if not rows:
         raise PlanError("the plan has no partitions")

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from common.json.text import parse
-from common.plan_errors import PlanError
 from common.rates import in_rate
 from common.wording import as_json, counted
 from controller.model.plan import read_plan
@@ -25,24 +24,20 @@ from reassignd.commands.forecast_text import (
 )
 from reassignd.commands.options import JSON
 from reassignd.commands.output import echo
-from reassignd.config.errors import CommandError
 
 if TYPE_CHECKING:
     from reassignd.client import Client
 
 
 def print_forecast(client: "Client", plan: bytes, throttle: object, output_format: str) -> int:
-    """Print the forecast of the plan; nothing is submitted. Return the exit code. Raises CommandError."""
+    """Print the forecast of the plan; nothing is submitted. Return the exit code. Raises PlanError."""
     answer = client.get("/v1/limits")
     limits = limits_of(answer)
     rate = rate_of(answer, throttle if isinstance(throttle, int) else None)
-    try:
-        targets = [((entry.topic, entry.partition), entry.replicas) for entry in read_plan(parse(plan))]
-        cluster = read_server(client)
-        result = forecast(targets, cluster, limits, rate.bytes, rate.of_others)
-        unknown = sum(_copies_unknown(cluster, *target) for target in targets)
-    except PlanError as error:
-        raise CommandError(str(error), error.faults) from error
+    targets = [((entry.topic, entry.partition), entry.replicas) for entry in read_plan(parse(plan))]
+    cluster = read_server(client)
+    result = forecast(targets, cluster, limits, rate.bytes, rate.of_others)
+    unknown = sum(_copies_unknown(cluster, *target) for target in targets)
     scheduled = within_schedule(client.get("/v1/schedule")["schedule"], result)
     if output_format == JSON:
         parts = {"forecast": result._asdict(), "rate": rate._asdict(), "scheduled": scheduled._asdict()}

@@ -14,17 +14,16 @@ from reassignd.commands.options import (
     FILE,
     FORMAT,
     JSON,
-    STDIN,
     TIMEOUT,
     VERBOSE,
     WAIT,
     Integer,
     rate,
-    read_plan_file,
     with_client,
     with_plan,
 )
 from reassignd.commands.output import echo, left_out_lines
+from reassignd.commands.plan_file import STDIN, PlanFile, content_of
 from reassignd.config.errors import CommandError
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ def execute(
 
     A plan with an invalid entry is rejected as a whole.
     """
-    plan = read_plan_file(plan_file)
+    plan = PlanFile(plan_file, content_of(plan_file))
     shown = Shown(output_format, rollback_file, verbose, throttled=options["throttle"] is not None)
     try:
         if not dry_run:
@@ -106,7 +105,8 @@ def execute(
 
         from reassignd.commands.dry_run import print_forecast
 
-        return print_forecast(client, plan, options["throttle"], output_format)
+        with plan.errors():
+            return print_forecast(client, plan.content, options["throttle"], output_format)
     except CommandError as error:
         return _print_faults(error, shown)
 
@@ -129,10 +129,12 @@ class Shown(NamedTuple):
 
 
 def submit(
-    client: "Client", plan: bytes, options: Mapping[str, object], wait: WaitOptions, shown: Shown
+    client: "Client", plan: PlanFile, options: Mapping[str, object], wait: WaitOptions, shown: Shown
 ) -> int:
     """Submit the plan with these query parameters of the API; return the exit code."""
-    return finish(client, client.post("/v1/jobs", plan, **options), wait, shown)
+    with plan.errors():
+        answer = client.post("/v1/jobs", plan.content, **options)
+    return finish(client, answer, wait, shown)
 
 
 def finish(client: "Client", answer: dict[str, Any], wait: WaitOptions, shown: Shown) -> int:

@@ -1,6 +1,5 @@
 """Options shared by the commands, and the client of commands that use a running server."""
 
-import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -13,12 +12,10 @@ from common.rates import read_rate
 from common.wording import counted
 from reassignd.commands.completion import context_names
 from reassignd.commands.target import DEFAULT_URL, target_of
-from reassignd.config.errors import CommandError
 
 R = TypeVar("R")
 
 FILE = click.Path(path_type=Path)
-STDIN = Path("-")
 TINY = 10_000
 """Bytes per second below which a rate is probably meant to have a unit."""
 JSON = "json"
@@ -154,14 +151,6 @@ def with_plan(command: Callable[..., R]) -> Callable[..., R]:
         help="The same as PLAN, as for kafka-reassign-partitions.",
     )
     return click.argument("plan_argument", metavar="[PLAN]", type=FILE, required=False)(option(run))
-
-
-def read_plan_file(path: Path) -> bytes:
-    """Return the content of the file, or of stdin for `-`. The server validates it. Raises CommandError."""
-    try:
-        return sys.stdin.buffer.read() if path == STDIN else path.read_bytes()
-    except OSError as error:
-        raise CommandError(f"cannot read {path}: {error.strerror}") from error
 
 
 def read_throttle(text: str) -> int:

@@ -26,11 +26,11 @@ from reassignd.commands.options import (
     TIMEOUT,
     VERBOSE,
     WAIT,
-    read_plan_file,
     with_client,
     with_plan,
 )
 from reassignd.commands.output import echo, part_lines
+from reassignd.commands.plan_file import PlanFile, content_of
 from reassignd.commands.table import Row, with_table
 from reassignd.config.errors import CommandError
 
@@ -89,7 +89,7 @@ def generate(
 
     Without the extra reassignd[propose], replicas are placed in turn, regardless of where they are.
     """
-    topics = _topics(read_plan_file(topics_file), topics_file)
+    topics = _topics(content_of(topics_file), topics_file)
     cluster = read_server(client)
     now = [row for topic in topics for row in _partitions(cluster, topic)]
     chosen = Chosen(frozenset(broker_list), not disable_rack_aware)
@@ -146,7 +146,8 @@ def execute(
     """Submit a plan that runs after existing jobs. The same as `reassignd execute --queue`."""
     options = {"queue": True, "append": append}
     shown = Shown(output_format, rollback_file, verbose)
-    return submit(client, read_plan_file(plan_file), options, WaitOptions(wait, timeout), shown)
+    plan = PlanFile(plan_file, content_of(plan_file))
+    return submit(client, plan, options, WaitOptions(wait, timeout), shown)
 
 
 def _topics(data: bytes, path: Path) -> list[str]:

@@ -11,9 +11,9 @@ import click
 
 from reassignd.commands.confirm import YES, confirm
 from reassignd.commands.help import examples
-from reassignd.commands.options import FILE, STDIN
+from reassignd.commands.options import FILE
 from reassignd.commands.output import echo
-from reassignd.config.errors import CommandError
+from reassignd.commands.plan_file import content_of
 from reassignd.config.settings import Settings
 from reassignd.config.sources import Assignment, read_file, resolve
 
@@ -139,10 +139,7 @@ def recreate(settings: Settings | None, rows_file: Path) -> None:
     """
     from reassignd.transfer import moves
 
-    try:
-        text = sys.stdin.buffer.read() if rows_file == STDIN else rows_file.read_bytes()
-    except OSError as error:
-        raise CommandError(f"cannot read {rows_file}: {error.strerror}") from error
+    text = content_of(rows_file)
     echo(_run(settings, lambda topic: moves.recreate(topic, text.splitlines()), create=True))
 
 

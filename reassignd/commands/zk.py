@@ -13,8 +13,9 @@ import click
 
 from common.wording import counted
 from reassignd.commands.help import examples
-from reassignd.commands.options import FILE, PLAN_FILE, read_plan_file
+from reassignd.commands.options import FILE, PLAN_FILE
 from reassignd.commands.output import echo
+from reassignd.commands.plan_file import content_of
 from reassignd.config.errors import CommandError
 from reassignd.config.settings import Settings
 from reassignd.config.sources import Assignment, read_file, resolve
@@ -150,7 +151,7 @@ async def _read_plan(tree: "Tree", plan_file: Path) -> "list[Entry]":
     from backends.zookeeper.znodes.formats import decode_topic
 
     try:
-        plan = decode_file(read_plan_file(plan_file))
+        plan = decode_file(content_of(plan_file))
     except ZnodeError as error:
         raise CommandError(f"{plan_file}: {error}") from error
     for topic in sorted({each.topic for each in plan}):

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from common.plan_errors import PlanError
 from reassignd.client import Client
 from reassignd.commands.dry_run import print_forecast
 from reassignd.config.errors import CommandError
@@ -89,14 +90,14 @@ def test_the_rate_is_that_of_the_option_or_the_server(
     ("plan", "reason"), [(b"{}", "not a plan"), (PLAN.replace(b"foo", b"bar"), "topic 'bar' of the plan")]
 )
 def test_an_invalid_plan_is_reported(plan: bytes, reason: str) -> None:
-    with pytest.raises(CommandError, match=reason):
+    with pytest.raises(PlanError, match=reason):
         forecast(Server(), plan)
 
 
 def test_all_partitions_that_the_cluster_lacks_are_reported() -> None:
     plan = json.loads(PLAN)
     plan["partitions"] += [{"topic": topic, "partition": 0, "replicas": [2]} for topic in ("a", "b")]
-    with pytest.raises(CommandError, match="2 entries are wrong") as caught:
+    with pytest.raises(PlanError, match="2 entries are wrong") as caught:
         forecast(Server(), json.dumps(plan).encode())
     assert [fault[:9] for fault in caught.value.faults] == ["topic 'a'", "topic 'b'"]
 

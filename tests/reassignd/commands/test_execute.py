@@ -10,6 +10,7 @@ import pytest
 from reassignd.cli import main
 from reassignd.client import Client
 from reassignd.commands.execute import Shown, WaitOptions, submit
+from reassignd.commands.plan_file import PlanFile
 from reassignd.config.errors import CommandError
 
 
@@ -24,7 +25,13 @@ class Submitted:
         return self.answer
 
     def print(self, **shown: Any) -> int:
-        return submit(cast(Client, self), b"{}", {}, WaitOptions(False, None), Shown("text", **shown))
+        return submit(
+            cast(Client, self),
+            PlanFile(Path("plan.json"), b"{}"),
+            {},
+            WaitOptions(False, None),
+            Shown("text", **shown),
+        )
 
 
 def test_entries_that_are_not_in_the_job_are_counted_apart(capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,7 +129,10 @@ def test_the_wrong_entries_of_a_plan_are_printed(
 ) -> None:
     assert Refusing(30).run(monkeypatch, tmp_path, *options) == 1
     printed = capsys.readouterr().err.splitlines()
-    assert printed[0] == "reassignd: 30 entries are wrong, the first: partitions[0]: wrong"
+    assert (
+        printed[0]
+        == f"reassignd: {tmp_path}/plan.json: 30 entries are wrong, the first: partitions[0]: wrong"
+    )
     assert (len(printed), last in printed[-1]) == (lines, True)
 
 
