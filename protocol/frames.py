@@ -66,6 +66,14 @@ class ResponseFrame(NamedTuple):
     body: memoryview
 
 
+class EncodedRequest(NamedTuple):
+    """A request whose body is encoded already, for one that is too large to be made of rows."""
+
+    api_key: int
+    api_version: int
+    body: bytes
+
+
 class FrameSplitter:
     """Splits a stream into frames.
 
@@ -177,6 +185,14 @@ def encode_request(
     return _frame(
         codec(RequestHeader, header_version).encode(header), codec(type(request), version).encode(request)
     )
+
+
+def frame_request(encoded: EncodedRequest, correlation_id: int, client_id: str) -> bytes:
+    """Return a whole request frame, with an encoded body."""
+    key, version, body = encoded
+    header_version = _known_api(key).request_header_version(version)
+    header = RequestHeader(key, version, correlation_id, client_id)
+    return _frame(codec(RequestHeader, header_version).encode(header), body)
 
 
 def encode_response(frame: RequestFrame, response: NamedTuple, version: int | None = None) -> bytes:
@@ -301,6 +317,12 @@ class ClientConnection:
         self._correlation_id = correlation_id
         self._sent.append(_Sent(correlation_id, schema_of(type(request)).api_key or 0, version))
         return encoded
+
+    def send_encoded(self, request: EncodedRequest, client_id: str) -> bytes:
+        """Return the bytes of a request with the next correlation id."""
+        self._correlation_id = self._correlation_id + 1 & 0x7FFFFFFF
+        self._sent.append(_Sent(self._correlation_id, request.api_key, request.api_version))
+        return frame_request(request, self._correlation_id, client_id)
 
     def receive_data(self, data: bytes | bytearray | memoryview) -> list[ResponseFrame]:
         """Add bytes from the socket; return the responses that are now complete, in order."""

@@ -51,6 +51,7 @@ BORROWED_APIS = (
     "ListOffsets",
     "ListTransactions",
     "Metadata",
+    "OffsetFetch",
     "Produce",
     "SaslAuthenticate",
     "SaslHandshake",

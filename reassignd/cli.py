@@ -41,6 +41,7 @@ GROUPS = {
         "job": "jobs",
         "brokers": "brokers",
         "topics": "topics",
+        "load": "load",
         "list": "jobs",
         "audit": "audit",
         "instances": "status",

@@ -8,7 +8,7 @@ or before its SASL session expires.
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import NamedTuple, cast
+from typing import NamedTuple, TypeVar, cast
 
 from backends.client.errors import (
     HeldError,
@@ -28,7 +28,9 @@ from protocol.apis import ApiKey, find_api
 from protocol.codec.errors import DecodeError, EncodeError
 from protocol.codec.schema import Request, Response
 from protocol.codec.wire import schema_of
-from protocol.frames import ClientConnection, ResponseFrame, decode_response
+from protocol.frames import ClientConnection, EncodedRequest, ResponseFrame, decode_response
+
+R = TypeVar("R")
 
 MAX_IN_FLIGHT = 16
 """Most requests in flight; further ones wait."""
@@ -86,7 +88,14 @@ class BrokerConnection(asyncio.Protocol):
         """
         if version is None or self.checks_versions:
             version = self._version(request, version)
-        frame = await self._exchange(request, timeout_seconds, version)
+        chosen = version
+
+        def encode() -> bytes:
+            if not self.permits(request):
+                raise HeldError(_name(request))
+            return self._wire.send_request(request, chosen, self._client_id)
+
+        frame = await self._exchange(encode, _name(request), timeout_seconds)
         try:
             if len(frame.body) < LARGE_ANSWER:
                 return decode_response(frame, request.response_class())
@@ -95,6 +104,13 @@ class BrokerConnection(asyncio.Protocol):
             reason = f"the answer of {self.peer} to {_name(request)} makes no sense: {error}"
             self.abort(reason)
             raise RequestLostError(reason) from error
+
+    async def exchange(self, request: EncodedRequest, timeout_seconds: float) -> ResponseFrame:
+        """Send a request and return the response as it arrived. Raises like `ask`."""
+        name = ApiKey(request.api_key).name
+        return await self._exchange(
+            lambda: self._wire.send_encoded(request, self._client_id), name, timeout_seconds
+        )
 
     def retire(self, reason: str | None = None) -> None:
         """Refuse further requests, and close when no request is in flight."""
@@ -129,7 +145,7 @@ class BrokerConnection(asyncio.Protocol):
         self.ended.set()
 
     async def _exchange(
-        self, request: Request[NamedTuple], timeout_seconds: float, version: int
+        self, encode: Callable[[], bytes], name: str, timeout_seconds: float
     ) -> ResponseFrame:
         answer: asyncio.Future[ResponseFrame] | None = None
         try:
@@ -138,9 +154,7 @@ class BrokerConnection(asyncio.Protocol):
                 try:
                     if self._end_reason is not None or self._retire_reason is not None:
                         raise UnreachableError(self._end_reason or self._retire_reason)
-                    if not self.permits(request):
-                        raise HeldError(_name(request))
-                    encoded = self._wire.send_request(request, version, self._client_id)
+                    encoded = encode()
                 except EncodeError as error:
                     self._slots.release()
                     raise UnsendableError(f"{self.peer} cannot be sent {error}") from error
@@ -154,8 +168,8 @@ class BrokerConnection(asyncio.Protocol):
                 return await answer
         except TimeoutError as error:
             if answer is None:
-                raise UnreachableError(f"{self.peer} is busy: {_name(request)} could not be sent") from error
-            reason = f"{self.peer} did not answer {_name(request)} within {timeout_seconds:g} s"
+                raise UnreachableError(f"{self.peer} is busy: {name} could not be sent") from error
+            reason = f"{self.peer} did not answer {name} within {timeout_seconds:g} s"
             self.retire(reason)
             raise RequestTimedOutError(reason) from error
         finally:
@@ -228,9 +242,12 @@ class Link:
 
         During the pause after a failed attempt to connect, its error is raised again.
         """
+        return await self.use(lambda connection: connection.ask(request, timeout_seconds, version))
+
+    async def use(self, ask: Callable[[BrokerConnection], Awaitable[R]]) -> R:
+        """Return what `ask` returns with a usable connection. Raises what it raises, and like `ask`."""
         try:
-            connection = await self._usable()
-            answer = await connection.ask(request, timeout_seconds, version)
+            answer = await ask(await self._usable())
         except (UnreachableError, InDoubtError):
             self.healthy = False
             raise

@@ -288,6 +288,10 @@ class EmbeddedBrokers:
         """Return the directories of the broker; None if it does not run."""
         return self.brokers[broker].describe_log_dirs(request) if broker in self._running else None
 
+    def running(self, broker: int) -> EmbeddedBroker | None:
+        """Return the broker; None if it does not run."""
+        return self.brokers[broker] if broker in self._running else None
+
     @property
     def traffic(self) -> dict[int, Traffic]:
         """The byte counters by broker."""

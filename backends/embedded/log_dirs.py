@@ -139,7 +139,7 @@ RECORD_BYTES = 1_024
 VOLUME_BYTES = 1 << 40
 """Capacity of each disk."""
 
-LATEST, EARLIEST = -1, -2
+LATEST, EARLIEST, EARLIEST_LOCAL = -1, -2, -4
 """Timestamps that stand for the ends of a log."""
 
 
@@ -230,7 +230,7 @@ def _list(host: Host, topic: str, row: ListOffsetsPartition) -> ListOffsetsParti
     offset = -1
     if row.timestamp == LATEST:
         offset = _offset(host.size(key, replica.log))
-    elif row.timestamp == EARLIEST:
+    elif row.timestamp in {EARLIEST, EARLIEST_LOCAL}:
         offset = 0
     return ListOffsetsPartitionResponse(row.partition_index, ErrorCode.NONE, -1, offset, replica.leader_epoch)
 

@@ -18,6 +18,7 @@ from controller.model.configs import (
     HEALTH_GUARD,
     LEADER_RATE,
     LEADER_REPLICAS,
+    LOAD_SAMPLING,
     LOG_DIRS_RATE,
     MAX_DISK_USAGE,
     MIN_ISR,
@@ -419,6 +420,14 @@ _CLUSTER_WIDE = [
         "Pace: the topic of the canary, which reassignd creates with one partition for each broker. Not in"
         " the embedded cluster.",
         topic_name,
+    ),
+    ConfigKey(
+        LOAD_SAMPLING,
+        ConfigType.STRING,
+        "off",
+        "Measure what producers write and consumers read, by partition, once a minute. It needs the extra"
+        " `propose`.",
+        one_of("on", "off"),
     ),
     _int(NUM_PARTITIONS, 1, "Default number of partitions of a new topic.", 1),
     _int(REPLICATION_FACTOR, 1, "Default replication factor of a new topic.", 1),

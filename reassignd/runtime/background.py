@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from backends.load.sampling import LoadSampling, Setup
 from common.clock import Clock, wall_clock
 from common.off_loop import WorkerThread
 from common.tasks import Turns, spawn
 from controller.execution.throttle import throttle_rate
 from controller.state.state import State
 from planner.spark import obstacle
-from reassignd.config.settings import Settings
+from reassignd.config.settings import ZOOKEEPER, Settings
 from reassignd.config.version import __version__
 from reassignd.runtime.served_cluster import ServedCluster
 from reassignd.runtime.storage.retention import AuditStore
@@ -64,6 +66,11 @@ class ProcessParts(NamedTuple):
             self.traces.close()
 
 
+def _load_folder(settings: Settings, parts: ProcessParts) -> Path | None:
+    """Return where the load by hour of the day is kept: the data directory, where it is used for records."""
+    return None if settings.backend == ZOOKEEPER or parts.instances is not None else settings.data_dir
+
+
 class Background:
     """The parts of an assembly that only observe. `close` is called after the tasks were cancelled."""
 
@@ -83,12 +90,17 @@ class Background:
         self._proposals = ProposalStore(compute, solver_obstacle, wall_clock, clock, served.bandwidth)
         self._progress = Progress(state, served.sizes, totals=parts.stats.copied, turns=turns)
         self._counts = JobCounts(state)
+        self._load = LoadSampling(
+            served.load_brokers,
+            Setup(state, parts.off_loop, clock, wall_clock, _load_folder(settings, parts)),
+        )
         self._waits = WaitingAges(state, lambda: self._counts.tally(self._progress.stalled), clock, turns)
 
     def start(self) -> Iterator[asyncio.Task[None]]:
         """Start the tasks, and yield them."""
         yield spawn(self._progress.run(), "bytes")
         yield spawn(self._waits.run(), "waiting times")
+        yield spawn(self._load.run(), "load sampling")
         yield spawn(self._spark.run(), "planning on Spark")
 
     async def close(self) -> None:
@@ -118,6 +130,7 @@ class Background:
             events=events,
             hidden_brokers=lambda: served.relayed.hidden_brokers,
             instances=self._parts.instances,
+            load=self._load,
             reviews=Reviews(review, served.bandwidth),
             refresh=served.refresh,
         )
@@ -141,6 +154,7 @@ class Background:
                 upstream=served.upstream,
                 instances=self._parts.instances,
                 progress=self._progress,
+                load=self._load,
                 waits=self._waits,
                 moving_partitions=settings.metrics_moving_partitions,
                 hidden=hidden_prefixes(settings.metrics_kafka_names, settings.backend),

@@ -20,6 +20,7 @@ from backends.client.security import PLAINTEXT, Security
 from backends.embedded.broker import EmbeddedBroker
 from backends.embedded.cluster import EmbeddedBrokers
 from backends.embedded.cluster import Settings as EmbeddedSettings
+from backends.embedded.frames import EmbeddedFrames
 from common.address import Address
 from common.clock import Clock
 from common.tasks import cancel, spawn
@@ -195,6 +196,10 @@ class ServedEmbedded:
     async def refresh(self, topics: Collection[str] | None = None) -> str:
         """See `ServedCluster.refresh`. This server is the controller: its state is that of the cluster."""
         return ""
+
+    def load_brokers(self) -> EmbeddedFrames:
+        """See `ServedCluster.load_brokers`."""
+        return EmbeddedFrames(self.cluster.running)
 
     def new_topic_id(self) -> bytes:
         """See `ServedCluster.new_topic_id`."""

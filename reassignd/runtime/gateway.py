@@ -13,12 +13,14 @@ from functools import partial
 from backends.client.errors import AuthenticationError, BrokerError
 from backends.client.handshake import ClientSettings
 from backends.client.security import PLAINTEXT, Security
+from backends.load.asking import BrokerFrames
 from backends.sqlite.datadir import StoreError
 from backends.upstream.backend import OnBrokers, UpstreamBackend, ignore_brokers
 from backends.upstream.client import UpstreamClient
 from backends.upstream.outcomes import UpstreamCounters
 from backends.upstream.own_records import OwnRecords, import_leases
 from common.address import Address
+from common.clock import RealClock
 from common.zones import host_zone
 from controller.cluster.brokers import holders
 from controller.messages.event import Event, Reply
@@ -68,7 +70,7 @@ class ServedUpstream:
         counters: UpstreamCounters | None = None,
     ) -> None:
         self._settings, self._state, self._hooks = settings, state, hooks
-        self.authorizer = AllowAll()
+        self.authorizer, self._client_settings = AllowAll(), client_settings
         servers = settings.upstream_bootstrap_servers
         self.upstream = counters or UpstreamCounters()
         self._client = UpstreamClient(
@@ -98,6 +100,10 @@ class ServedUpstream:
     def traffic(self) -> Mapping[int, Traffic]:
         """Nothing: the brokers have metrics of their own."""
         return {}
+
+    def load_brokers(self) -> BrokerFrames:
+        """See `ServedCluster.load_brokers`."""
+        return BrokerFrames(self._state, self._client_settings, RealClock())
 
     def new_topic_id(self) -> bytes:
         """See `ServedCluster.new_topic_id`."""

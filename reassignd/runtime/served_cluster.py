@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import NamedTuple, Protocol
 
+from backends.load.asking import Brokers
 from common.off_loop import WorkerThread
 from controller.messages.event import Event, Reply
 from controller.ports import AnyBackend, SubmitEvent
@@ -73,6 +74,10 @@ class ServedCluster(Protocol):
 
     def traffic(self) -> Mapping[int, Traffic]:
         """Return the bytes that reassignments moved, by broker."""
+        ...
+
+    def load_brokers(self) -> Brokers:
+        """Open connections to the brokers by which load is measured. They are closed by the caller."""
         ...
 
     def new_topic_id(self) -> bytes:

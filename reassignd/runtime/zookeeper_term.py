@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from backends.client.channel import connector
 from backends.client.handshake import ClientSettings
+from backends.load.asking import BrokerFrames
 from backends.measuring.canary import Canary, by_controller
 from backends.measuring.flows import FlowMeter
 from backends.measuring.pace import PaceMeasurer
@@ -156,6 +157,7 @@ class ControllerTerm:
             partial(hooks.report_failure, "the ZooKeeper session"),
             connect=connector(client_settings),
         )
+        self._client_settings = client_settings
         self._client = TermBrokerClient(state, client_settings, clock)
         self.sizes = ReplicaSizes(self._client, state, self.submit, clock)
         self._stalls = StallWatch(state, self.sizes.received)
@@ -181,6 +183,10 @@ class ControllerTerm:
     async def refresh(self, topics: Collection[str] | None = None) -> str:
         """See `ServedCluster.refresh`. This server is the controller: its state is that of the cluster."""
         return ""
+
+    def load_brokers(self) -> BrokerFrames:
+        """See `ServedCluster.load_brokers`."""
+        return BrokerFrames(self._state, self._client_settings, self._clock)
 
     def new_topic_id(self) -> bytes:
         """See `ServedCluster.new_topic_id`. Topics have ids from inter-broker protocol 2.8 on."""

@@ -11,6 +11,7 @@ from prometheus_client.registry import Collector
 
 from controller.views.reassignments import counts
 from server.metrics.kafka_names import KAFKA_METRICS
+from server.metrics.load import LOAD_METRICS
 from server.metrics.metric import Metric, Samples, Summary, exposed_name
 from server.metrics.modes import INSTANCE_METRICS, UPSTREAM_METRICS, ZOOKEEPER_METRICS
 from server.metrics.moves import CLUSTER_METRICS, MOVE_METRICS, PACE_METRICS
@@ -21,6 +22,7 @@ METRICS = (
     *MOVE_METRICS,
     *PACE_METRICS,
     *CLUSTER_METRICS,
+    *LOAD_METRICS,
     *UPSTREAM_METRICS,
     *SERVING_METRICS,
     *INSTANCE_METRICS,

@@ -72,7 +72,6 @@ def error_name(code: int) -> str:
 
 OTHER_NAMES: Final = {
     8: "OffsetCommit",
-    9: "OffsetFetch",
     11: "JoinGroup",
     12: "Heartbeat",
     13: "LeaveGroup",

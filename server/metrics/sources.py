@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
+from controller.model.load import Loads
 from controller.state.state import State
 from controller.views.reassignments import Counts
 from server.counters import Counters, RelayCounters
@@ -133,6 +134,7 @@ class Sources(NamedTuple):
     """None without a state topic."""
     progress: Progress | None = None
     """The last measurement of bytes."""
+    load: Loads | None = None
     waits: WaitingAges | None = None
     moving_partitions: int = 0
     """Maximum number of moving partitions with gauges of their own."""

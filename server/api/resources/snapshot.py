@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Annotated, TypeAlias
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 from starlette.responses import Response
 
 from controller.model.cluster import Partition
+from controller.model.load import Loads
 from controller.model.replicas import StoredReplicas, TopicPartition
 from controller.state.cluster import Disk
 from controller.state.state import State
@@ -45,8 +46,8 @@ class SnapshotBroker(Struct, tag_field="kind", tag="broker"):
     ]
 
 
-class SnapshotPartition(Struct, tag_field="kind", tag="partition"):
-    """A partition after its last completed step."""
+class SnapshotPartition(Struct, tag_field="kind", tag="partition", omit_defaults=True):
+    """A partition after its last completed step. Loads in bytes per second are left out if not known."""
 
     topic: str
     partition: int
@@ -77,6 +78,18 @@ class SnapshotPartition(Struct, tag_field="kind", tag="partition"):
     tiered: Annotated[
         bool, Meta(description="A part of its log is in remote storage, which no size counts (KIP-405).")
     ]
+    bytes_in: Annotated[float | None, Meta(description="What producers write.")] = field(
+        name="in", default=None
+    )
+    bytes_out: Annotated[float | None, Meta(description="What consumers read.")] = field(
+        name="out", default=None
+    )
+    busy_in: Annotated[float | None, Meta(description="`in` in the busy hour of the cluster.")] = field(
+        name="in_busy", default=None
+    )
+    busy_out: Annotated[float | None, Meta(description="`out` in the busy hour of the cluster.")] = field(
+        name="out_busy", default=None
+    )
 
 
 SnapshotRow: TypeAlias = Annotated[
@@ -90,11 +103,12 @@ SnapshotRow: TypeAlias = Annotated[
 async def snapshot(call: Call) -> Response:
     """Return the cluster, the brokers, then the partitions as they are after their last completed step."""
     await call.refresh()
-    return json_lines(rows(call.services.cluster_id(), call.state, call.services.sizes))
+    services = call.services
+    return json_lines(rows(services.cluster_id(), call.state, services.sizes, services.load))
 
 
 def rows(
-    cluster_id: str, state: State, sizes: Sizes
+    cluster_id: str, state: State, sizes: Sizes, load: Loads | None = None
 ) -> Iterator[SnapshotCluster | SnapshotBroker | SnapshotPartition]:
     """Yield the rows. The state may change in between."""
     yield SnapshotCluster(cluster_id)
@@ -106,7 +120,10 @@ def rows(
         min_isr, tiered = state.settings.min_isr(topic), state.settings.is_tiered(topic)
         for partition in list(partitions):
             if topic in state.cluster.topics:
-                yield _row(state, partition, sizes, min_isr, tiered=tiered)
+                row = _row(state, partition, sizes, min_isr, tiered=tiered)
+                if load is not None and (rates := load.rates(topic, partition.partition)) is not None:
+                    row.bytes_in, row.bytes_out, row.busy_in, row.busy_out = rates
+                yield row
 
 
 def _disk_bytes(disks: Sequence[Disk]) -> int | None:

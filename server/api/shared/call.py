@@ -14,6 +14,7 @@ from common.json.models import convert_model
 from common.off_loop import InTurn, OffLoop, WorkerThread
 from common.tasks import cancel, in_slices
 from controller.messages.event import Event, Reply, Requester
+from controller.model.load import Loads
 from controller.ports import Submitter
 from controller.state.state import State
 from server.api.shared.answers import KeptAnswers
@@ -83,6 +84,8 @@ class ApiServices:
     instances: Instances | None = None
     """The instances before the cluster; None without a state topic."""
     reviews: Reviews | None = None
+    load: Loads | None = None
+    """What was measured of the load of partitions."""
     bodies: Bodies = field(default_factory=Bodies)
     refresh: Refresh = _is_current
     """Brings the state up to what the cluster shows at this moment: everything, or these topics. Returns

@@ -18,7 +18,7 @@ SERVED = {
     *{0, 2, 3, 4, 5, 6, 7, 10, 17, 18, 19, 20, 29, 30, 31, 32, 33, 34, 35, 36, 37},
     *{43, 44, 45, 46, 48, 50, 51, 56, 60, 75},
 }
-ONLY_RELAYED = {16, 66}
+ONLY_RELAYED = {9, 16, 66}
 """APIs that the gateway relays to a running Kafka."""
 OF_ZOOKEEPER_MODE = {67}
 """APIs that the active controller of a ZooKeeper-mode cluster answers itself."""

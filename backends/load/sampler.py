@@ -1,0 +1,298 @@
+"""Asks all brokers for sizes and offsets once a minute, and for committed offsets every five minutes."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+from operator import attrgetter
+from typing import NamedTuple
+
+import numpy as np
+
+from backends.client.errors import BrokerError
+from backends.load.asking import Brokers
+from backends.load.columns import Answer, Samples
+from backends.load.groups import Groups
+from backends.load.layout import Layout, Topic
+from backends.load.leaders import CHUNK, Leaders
+from backends.load.problems import Problems, refusal
+from backends.load.profile import hour_of, hour_of_day
+from backends.load.profile_file import ProfileFile
+from backends.load.view import View
+from backends.load.wire import (
+    LOG_DIRS_VERSIONS,
+    OFFSETS_VERSIONS,
+    Ints,
+    Refused,
+    Rows,
+    log_dirs_request,
+    read_log_dirs,
+    read_offsets,
+)
+from common.clock import Clock
+from common.error_codes import ErrorCode
+from common.off_loop import OffLoop
+from controller.model.cluster import NO_ID
+from controller.model.load import LoadRow, LoadSummary
+from controller.state.state import State
+from protocol.apis import ApiKey
+from protocol.codec.errors import DecodeError
+from protocol.frames import ResponseFrame
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 4
+"""Brokers that are asked at once."""
+SPREAD = 0.5
+"""Fraction of the time between two rounds over which a round is spread."""
+SLICE = 5_000
+"""Partitions whose leaders are read before other tasks run."""
+CLOCK_SLACK = 5.0
+"""Seconds by which the two clocks may differ after a round: else one of them has jumped."""
+
+
+class Timing(NamedTuple):
+    """In seconds: between two rounds, between two questions for groups, of a window, and of a request."""
+
+    sample: float = 60.0
+    groups: float = 300.0
+    window: float = 300.0
+    timeout: float = 30.0
+
+
+class Sampler:
+    """Samples until it is cancelled. `wall_ms` gives the milliseconds since 1970."""
+
+    def __init__(
+        self,
+        brokers: Brokers,
+        state: State,
+        off_loop: OffLoop,
+        clock: Clock,
+        wall_ms: Callable[[], int],
+        timing: Timing,
+        file: ProfileFile,
+    ) -> None:
+        self._brokers, self._state, self._off_loop = brokers, state, off_loop
+        self._clock, self._wall_ms, self._timing, self._file = clock, wall_ms, timing, file
+        self.view: View | None = None
+        """Of the last round; None before the first one has ended."""
+        self.summary = LoadSummary(True)
+        self.by_broker: Sequence[LoadRow] = ()
+        """The rows of all brokers."""
+        self._problems, self._group_problems = Problems(), Problems()
+        """Of the last round, and of the last time that groups were asked for."""
+        self._samples = Samples(Layout())
+        self._leaders = Leaders()
+        self._groups = Groups(brokers, off_loop, clock, timing.timeout)
+        self._replicas: dict[int, Ints] = {}
+        self._answered_ms: dict[int, int] = {}
+        self._window_at = self._groups_at = self._clock.now()
+        self._began: tuple[float, int] | None = None
+        """When the last round has begun, by both clocks."""
+        self._hour = hour_of(wall_ms())
+        self._rounds = 0
+
+    async def run(self) -> None:
+        """Sample until cancelled."""
+        self._samples = await self._off_loop.run(self._file.load, self._wall_ms())
+        try:
+            while True:
+                began = self._clock.now()
+                try:
+                    await self._round()
+                # Of what nobody has thought of: it is logged once, and the next round may do better.
+                except Exception as error:  # noqa: BLE001
+                    self._problems.add(f"load is not measured: {error!r}")
+                    self._problems.log(exc_info=error)
+                self.summary = self.summary._replace(
+                    problems=[*self._problems.lines(), *self._group_problems.lines()]
+                )
+                spent = self._clock.now() - began
+                await self._clock.sleep(max(self._timing.sample - spent, self._timing.sample / 10))
+        finally:
+            self._file.save(self._samples, self._wall_ms())
+
+    async def _round(self) -> None:
+        self._problems.begin()
+        await self._follow_clocks()
+        await self._follow_topics()
+        live = sorted(self._state.cluster.live)
+        gate = asyncio.Semaphore(AT_ONCE)
+        # The first round is not spread: the sooner it ends, the sooner the second one tells rates.
+        pause = self._timing.sample * SPREAD / max(1, len(live)) if self._rounds else 0.0
+        self._rounds += 1
+
+        async def sample(broker: int, delay: float) -> None:
+            await self._clock.sleep(delay)
+            async with gate:
+                await self._sample(broker)
+
+        await asyncio.gather(*(sample(broker, at * pause) for at, broker in enumerate(live)))
+        now = self._clock.now()
+        if now - self._groups_at >= self._timing.groups or self._rounds == 1:
+            self._groups_at = now
+            self._group_problems.begin()
+            await self._groups.measure(live, self._samples, self._group_problems)
+            self._group_problems.log()
+        if now - self._window_at >= self._timing.window - self._timing.sample / 2:
+            await self._off_loop.run(self._samples.close_window, now - self._window_at)
+            self._window_at = now
+        self.view, self.summary, self.by_broker = await self._off_loop.run(self._look)
+        self._problems.log()
+
+    async def _follow_clocks(self) -> None:
+        """Forget the present intervals if a clock has jumped; end the hour."""
+        now, wall = self._clock.now(), self._wall_ms()
+        began, self._began = self._began, (now, wall)
+        if began is not None:
+            by_clock, by_wall = now - began[0], (wall - began[1]) / 1000
+            if abs(by_clock - by_wall) > CLOCK_SLACK:
+                self._samples.forget()
+                self._groups.forget()
+                self._problems.add(
+                    f"the clock has jumped by {by_wall - by_clock:.0f} s: load is measured anew from now on"
+                )
+        if (hour := hour_of(wall)) != self._hour:
+            samples, ended = self._samples, hour_of_day(self._hour * 3_600_000)
+            self._hour = hour
+            await self._off_loop.run(samples.profile.end_hour, ended)
+            await self._off_loop.run(self._file.save, samples, wall)
+
+    async def _follow_topics(self) -> None:
+        """Take the present topics and leaders."""
+        cluster = self._state.cluster
+        topics: list[Topic] = []
+        leaders: list[int] = []
+        walked = 0
+        for name, partitions in list(cluster.partitions.items()):
+            topic = cluster.topics.get(name)
+            if topic is None:
+                continue
+            key = name.encode() if topic.id == NO_ID else topic.id
+            topics.append(Topic(name, key, len(partitions)))
+            leaders += map(attrgetter("leader"), partitions)
+            if len(leaders) - walked > SLICE:
+                walked = len(leaders)
+                await asyncio.sleep(0)
+        await self._off_loop.run(self._take, topics, leaders)
+
+    def _take(self, topics: list[Topic], leaders: list[int]) -> None:
+        layout = self._samples.layout
+        if topics != layout.topics:
+            old, layout = layout, Layout(topics)
+            self._samples = self._samples.moved_to(layout)
+            rows = layout.taken_from(old)
+            self._groups.forget()
+            self._replicas = {broker: _renumbered(held, rows, old) for broker, held in self._replicas.items()}
+        self._leaders.update(layout, np.array(leaders, np.int32))
+        known = self._state.cluster.brokers.keys()
+        for broker in self._answered_ms.keys() - known:
+            self._replicas.pop(broker, None)
+            del self._answered_ms[broker]
+
+    async def _sample(self, broker: int) -> None:
+        """Ask one broker, and add what it tells. What it does not tell is a problem."""
+        try:
+            await self._ask(broker)
+        except (BrokerError, DecodeError) as error:
+            self._problems.add(f"bytes in are unknown where it leads: {error}", broker)
+
+    async def _ask(self, broker: int) -> None:
+        asked = self._clock.now()
+        frame = await self._exchange(broker, ApiKey.DESCRIBE_LOG_DIRS, LOG_DIRS_VERSIONS, log_dirs_request)
+        answered = self._clock.now()
+        numbers = self._samples.layout.numbers
+        body, version = bytes(frame.body), frame.api_version
+        found = await self._off_loop.run(read_log_dirs, body, version, numbers)
+        if isinstance(found, Refused):
+            self._problems.add(
+                refusal("DescribeLogDirs", found.code, "Describe on the cluster", "bytes in"), broker
+            )
+            return
+        led = self._leaders.led(broker)
+        sizes = await self._off_loop.run(self._sizes, broker, led, found)
+        self._answered_ms[broker] = self._wall_ms()
+        if not len(led):
+            return
+        earliest, latest = np.full(len(led), -1, np.int64), np.full(len(led), -1, np.int64)
+        for chunk in range(-(-len(led) // CHUNK)):
+            for column, is_first in ((earliest, True), (latest, False)):
+                encode = partial(self._leaders.body, broker, chunk, is_first)
+                frame = await self._exchange(broker, ApiKey.LIST_OFFSETS, OFFSETS_VERSIONS, encode)
+                await self._off_loop.run(self._offsets, broker, frame, led, column)
+        answer = Answer(broker, led, sizes, latest, earliest, asked, answered)
+        await self._off_loop.run(self._samples.add, answer)
+
+    async def _exchange(
+        self, broker: int, key: ApiKey, versions: range, encode: Callable[[int], bytes]
+    ) -> ResponseFrame:
+        async def body(version: int) -> bytes:
+            return await self._off_loop.run(encode, version)
+
+        return await self._brokers.exchange(broker, key, versions, body, self._timing.timeout)
+
+    def _sizes(self, broker: int, led: Ints, found: Rows) -> Ints:
+        """Return the sizes of these rows, -1 for one that is not known, and keep which replicas there are."""
+        rows, known = self._samples.layout.rows(found.topics, found.partitions)
+        unique, first, count = np.unique(rows, return_index=True, return_counts=True)
+        self._replicas[broker] = unique.astype(np.int32)
+        sizes = np.where(count == 1, found.values[0][known][first], -1)
+        if (count > 1).any():
+            self._problems.add("one replica is in two log directories: its bytes in are unknown", broker)
+        return _at(led, unique, sizes)
+
+    def _offsets(self, broker: int, frame: ResponseFrame, led: Ints, column: Ints) -> None:
+        """Write the offsets of an answer into a column of these rows."""
+        layout = self._samples.layout
+        found = read_offsets(bytes(frame.body), frame.api_version, layout.numbers)
+        rows, known = layout.rows(found.topics, found.partitions)
+        offsets, errors = (each[known] for each in found.values)
+        self._note(broker, errors)
+        order = np.argsort(rows)
+        told = _at(led, rows[order], np.where(errors == 0, offsets, -1)[order])
+        np.copyto(column, told, where=told >= 0)
+
+    def _note(self, broker: int, errors: Ints) -> None:
+        refused = int((errors == ErrorCode.TOPIC_AUTHORIZATION_FAILED).sum())
+        if refused:
+            code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            self._problems.add(
+                refusal("ListOffsets of some topics", code, "Describe on all topics", "their bytes in"),
+                broker,
+            )
+
+    def _look(self) -> tuple[View, LoadSummary, Sequence[LoadRow]]:
+        samples, wall = self._samples, self._wall_ms()
+        bytes_in, estimated = samples.bytes_in()
+        view = View(
+            samples.layout,
+            self._leaders.of,
+            dict(self._replicas),
+            dict(self._answered_ms),
+            bytes_in,
+            estimated,
+            samples.bytes_out(),
+            samples.profile.busy(hour_of_day(wall)),
+            wall,
+        )
+        busy = view.busy.hour
+        summary = LoadSummary(True, (), wall, view.coverage, view.total(), busy, view.hours())
+        return view, summary, view.brokers()
+
+
+def _renumbered(held: Ints, rows: Ints, old: Layout) -> Ints:
+    """Return rows of an old layout in the new one; `rows` has the old row of each new one."""
+    new = np.full(old.size, -1, np.int64)
+    kept = np.flatnonzero(rows >= 0)
+    new[rows[kept]] = kept
+    moved = new[held]
+    return moved[moved >= 0].astype(np.int32)
+
+
+def _at(wanted: Ints, rows: Ints, values: Ints) -> Ints:
+    """Return the values of the wanted rows; -1 for those that are not among `rows`, which are ascending."""
+    if not len(rows):
+        return np.full(len(wanted), -1, np.int64)
+    at = np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)
+    return np.where(rows[at] == wanted, values[at], -1)

@@ -1,0 +1,262 @@
+"""Requests and answers with hundreds of thousands of rows, as bytes to columns and back.
+
+A row of these messages has a fixed size if it has no tagged fields. So an answer is walked topic by topic,
+and all its rows become an array at once, without an object for each.
+"""
+
+from collections.abc import Mapping, Sequence
+from struct import Struct, error, pack
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from protocol.codec.errors import DecodeError
+
+Ints = npt.NDArray[np.int64]
+
+LATEST, EARLIEST, EARLIEST_LOCAL = -1, -2, -4
+"""Timestamps that stand for offsets in ListOffsets; the last one since version 8 (KIP-405)."""
+
+LOG_DIRS_VERSIONS = range(1, 6)
+OFFSETS_VERSIONS = range(4, 10)
+GROUPS_VERSIONS = range(6)
+COMMITTED_VERSIONS = range(8, 10)
+"""From version 8 on a request takes many groups; later ones than 9 have ids in place of names."""
+LOCAL_VERSION = 8
+
+_INT16, _INT32 = Struct(">h"), Struct(">i")
+
+
+class Rows(NamedTuple):
+    """Rows of an answer. `topics` has the number of each row's topic, -1 for one that was not asked about."""
+
+    topics: Ints
+    partitions: Ints
+    values: tuple[Ints, ...]
+
+
+class Refused(NamedTuple):
+    """An error code in place of rows."""
+
+    code: int
+
+
+class _Scan:
+    """A position in an answer. Reading beyond its end raises DecodeError."""
+
+    def __init__(self, body: bytes, *, flexible: bool) -> None:
+        self.body, self.at, self._flexible = body, 0, flexible
+        self.starts: list[int] = []
+        self.counts: list[int] = []
+        self.topics: list[int] = []
+
+    def int16(self) -> int:
+        self.at += 2
+        return int(_INT16.unpack_from(self.body, self.at - 2)[0])
+
+    def length(self) -> int:
+        """Read the length of an array."""
+        if self._flexible:
+            return self._uvarint() - 1
+        self.at += 4
+        return int(_INT32.unpack_from(self.body, self.at - 4)[0])
+
+    def text(self) -> bytes:
+        length = self._uvarint() - 1 if self._flexible else self.int16()
+        start, self.at = self.at, self.at + max(0, length)
+        return self.body[start : self.at]
+
+    def tags(self) -> None:
+        if self._flexible and self._uvarint():
+            raise DecodeError("an answer with tagged fields that are not known")
+
+    def rows(self, topic: int, width: int) -> None:
+        """Note the rows of a topic, and go to their end."""
+        count = self.length()
+        if not 0 <= count * width <= len(self.body) - self.at:
+            raise DecodeError(f"{count} rows in an answer that is shorter")
+        self.topics.append(topic)
+        self.starts.append(self.at)
+        self.counts.append(count)
+        self.at += count * width
+
+    def table(self, kind: np.dtype[np.void]) -> tuple[Ints, npt.NDArray[np.void]]:
+        """Return the topic of each noted row, and the rows."""
+        counts = np.array(self.counts, np.int64)
+        total, width = int(counts.sum()), kind.itemsize
+        within = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
+        at = np.repeat(np.array(self.starts, np.int64), counts) + within * width
+        taken = np.frombuffer(self.body, np.uint8)[at[:, None] + np.arange(width)]
+        table = np.ascontiguousarray(taken).view(kind).reshape(total)
+        if "tags" in (kind.names or ()) and table["tags"].any():
+            raise DecodeError("rows with tagged fields that are not known")
+        return np.repeat(np.array(self.topics, np.int64), counts), table
+
+    def _uvarint(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self.body[self.at]
+            self.at += 1
+            value |= (byte & 127) << shift
+            if byte < 128:
+                return value
+            shift += 7
+
+
+def _kind(fields: Sequence[tuple[str, str]], *, flexible: bool) -> "np.dtype[np.void]":
+    return np.dtype([*fields, ("tags", "u1")] if flexible else list(fields))
+
+
+_SIZE = (("partition", ">i4"), ("size", ">i8"), ("lag", ">i8"), ("future", "u1"))
+_OFFSET = (("partition", ">i4"), ("error", ">i2"), ("timestamp", ">i8"), ("offset", ">i8"), ("epoch", ">i4"))
+_ASKED = (("partition", ">i4"), ("epoch", ">i4"), ("timestamp", ">i8"))
+
+
+def log_dirs_request(version: int) -> bytes:
+    """Return the body of a DescribeLogDirs request for all topics."""
+    return b"\0\0" if version >= 2 else pack(">i", -1)
+
+
+def read_log_dirs(body: bytes, version: int, topics: Mapping[bytes, int]) -> Rows | Refused:
+    """Return the size of each replica, without those that move to another directory. Raises DecodeError.
+
+    `topics` has the numbers of topics by name.
+    """
+    flexible = version >= 2
+    kind, scan = _kind(_SIZE, flexible=flexible), _Scan(body, flexible=flexible)
+    try:
+        scan.at = 4
+        if version >= 3 and (code := scan.int16()):
+            return Refused(code)
+        results = scan.length()
+        codes = [_log_dir(scan, version, kind.itemsize, topics) for _ in range(results)]
+    except (IndexError, ValueError, error) as reason:
+        raise DecodeError("an answer that ends too early") from reason
+    if not results or all(codes):
+        # Before version 3 an unauthorized principal gets an empty answer (KIP-784).
+        return Refused(max(codes, default=31))
+    numbers, table = scan.table(kind)
+    kept = table["future"] == 0
+    return Rows(numbers[kept], table["partition"][kept].astype(np.int64), (_int64(table["size"][kept]),))
+
+
+def _log_dir(scan: _Scan, version: int, width: int, topics: Mapping[bytes, int]) -> int:
+    code = scan.int16()
+    scan.text()
+    for _ in range(scan.length()):
+        scan.rows(topics.get(scan.text(), -1), width)
+        scan.tags()
+    scan.at += 16 * (version >= 4) + (version >= 5)
+    scan.tags()
+    return code
+
+
+def offsets_request(version: int, named: Sequence[tuple[bytes, Ints]], timestamp: int) -> bytes:
+    """Return the body of a ListOffsets request for these partitions of topics."""
+    flexible = version >= 6
+    table = np.zeros(sum(len(each) for _, each in named), _kind(_ASKED, flexible=flexible))
+    table["partition"] = np.concatenate([each for _, each in named])
+    table["epoch"], table["timestamp"] = -1, timestamp
+    rows, width, at = table.tobytes(), table.dtype.itemsize, 0
+    end = b"\0" if flexible else b""
+    parts = [pack(">ib", -1, 0), _length(len(named), flexible=flexible)]
+    for name, partitions in named:
+        size = len(partitions) * width
+        prefix = _uvarint(len(name) + 1) if flexible else pack(">h", len(name))
+        parts += prefix, name, _length(len(partitions), flexible=flexible), rows[at : at + size], end
+        at += size
+    return b"".join((*parts, end))
+
+
+def read_offsets(body: bytes, version: int, topics: Mapping[bytes, int]) -> Rows:
+    """Return the offset and the error code of each partition. Raises DecodeError."""
+    flexible = version >= 6
+    kind, scan = _kind(_OFFSET, flexible=flexible), _Scan(body, flexible=flexible)
+    try:
+        scan.at = 4
+        for _ in range(scan.length()):
+            scan.rows(topics.get(scan.text(), -1), kind.itemsize)
+            scan.tags()
+    except (IndexError, ValueError, error) as reason:
+        raise DecodeError("an answer that ends too early") from reason
+    numbers, table = scan.table(kind)
+    values = _int64(table["offset"]), _int64(table["error"])
+    return Rows(numbers, _int64(table["partition"]), values)
+
+
+def _int64(column: npt.NDArray[np.generic]) -> Ints:
+    return column.astype(np.int64)
+
+
+def _length(count: int, *, flexible: bool) -> bytes:
+    return _uvarint(count + 1) if flexible else pack(">i", count)
+
+
+def _uvarint(value: int) -> bytes:
+    parts = bytearray()
+    while value > 127:
+        parts.append(value & 127 | 128)
+        value >>= 7
+    parts.append(value)
+    return bytes(parts)
+
+
+class Committed(NamedTuple):
+    """The offsets of a group, or an error code in place of them."""
+
+    name: str
+    rows: Rows
+    code: int
+
+
+def committed_request(version: int, groups: Sequence[str]) -> bytes:
+    """Return the body of an OffsetFetch request for all offsets of these groups."""
+    parts = [_length(len(groups), flexible=True)]
+    for group in groups:
+        name = group.encode()
+        # No member, all topics, no tagged fields.
+        parts += _uvarint(len(name) + 1), name, b"\0\xff\xff\xff\xff" if version >= 9 else b"", b"\0\0"
+    return b"".join((*parts, b"\0\0"))
+
+
+_COMMITTED = np.dtype([("partition", ">i4"), ("offset", ">i8")])
+_AFTER_METADATA = 16
+"""Bytes of a row of committed offsets before the metadata."""
+
+
+def read_committed(body: bytes, _version: int, topics: Mapping[bytes, int]) -> list[Committed]:
+    """Return the offsets of each group; -1 where there is none. Raises DecodeError."""
+    scan, found = _Scan(body, flexible=True), []
+    try:
+        scan.at = 4
+        for _ in range(scan.length()):
+            name = scan.text().decode()
+            rows = _committed_rows(scan, topics)
+            found.append(Committed(name, rows, scan.int16()))
+            scan.tags()
+    except (IndexError, ValueError, error) as reason:
+        raise DecodeError("an answer that ends too early") from reason
+    return found
+
+
+def _committed_rows(scan: _Scan, topics: Mapping[bytes, int]) -> Rows:
+    """Read the topics of a group. The metadata that clients may add makes rows of different sizes."""
+    starts, counts, numbers = [], [], []
+    for _ in range(scan.length()):
+        numbers.append(topics.get(scan.text(), -1))
+        counts.append(scan.length())
+        for _ in range(counts[-1]):
+            starts.append(scan.at)
+            scan.at += _AFTER_METADATA
+            scan.text()
+            scan.at += 2
+            scan.tags()
+        scan.tags()
+    at = np.array(starts, np.int64)[:, None] + np.arange(_COMMITTED.itemsize)
+    if starts and int(at[-1, -1]) >= len(scan.body):
+        raise DecodeError("an answer that ends too early")
+    taken = np.ascontiguousarray(np.frombuffer(scan.body, np.uint8)[at])
+    table = taken.view(_COMMITTED).reshape(len(starts))
+    codes = np.repeat(np.array(numbers, np.int64), np.array(counts, np.int64))
+    return Rows(codes, _int64(table["partition"]), (_int64(table["offset"]),))
