@@ -33,7 +33,13 @@ from controller.execution.throttle import adjust_throttle
 from controller.gateway import events as gateway_events
 from controller.gateway.polled import measured, topic_configs_seen, unreachable, upstream_polled
 from controller.gateway.reconciliation import submitted
-from controller.gateway.throttle import broker_rates_seen, leases_imported, request_throttle, throttle_read
+from controller.gateway.throttle import (
+    broker_rates_seen,
+    cordon_refused,
+    leases_imported,
+    request_throttle,
+    throttle_read,
+)
 from controller.messages import events, job_events
 from controller.messages.event import AnyEvent
 from controller.pace.readings import PaceMeasured
@@ -119,6 +125,7 @@ _HANDLERS: dict[type[AnyEvent], Handler[Any]] = dict(
         _handler(gateway_events.TopicConfigsSeen, topic_configs_seen),
         _handler(gateway_events.ThrottleRead, throttle_read),
         _handler(gateway_events.BrokerRatesSeen, broker_rates_seen),
+        _handler(gateway_events.CordonRefused, cordon_refused),
         _handler(gateway_events.LeasesImported, leases_imported),
         _handler(events.PartitionsStored, partitions_stored),
         _handler(events.TopicStored, topic_stored),

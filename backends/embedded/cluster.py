@@ -7,6 +7,7 @@ process, replicas in the ISR have all data, and other replicas have none.
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import NamedTuple, Protocol, assert_never
 
@@ -41,7 +42,7 @@ from controller.messages.events import (
     Stalled,
 )
 from controller.model.cluster import ResourceType, TopicPartition
-from controller.model.configs import PARTITION_BYTES, PRODUCE_RATE
+from controller.model.configs import CORDONED_LOG_DIRS, PARTITION_BYTES, PRODUCE_RATE
 from controller.model.replicas import NOTHING_STORED, StoredReplica, StoredReplicas
 from controller.ports import SubmitEvent
 from controller.state.state import State
@@ -302,7 +303,11 @@ class EmbeddedBrokers:
     def _broker(self, number: int) -> EmbeddedBroker:
         self._replication.add_broker(number)
         paths = (f"/embedded/broker-{number}/logs-{index}" for index in range(self.settings.log_dirs))
-        return EmbeddedBroker(number, LogDirs(paths), self._replication, self._volume, self._clock.now)
+        log_dirs = LogDirs(paths, partial(self._cordons, number))
+        return EmbeddedBroker(number, log_dirs, self._replication, self._volume, self._clock.now)
+
+    def _cordons(self, broker: int) -> str | None:
+        return self._state.settings.config(ResourceType.BROKER, str(broker), CORDONED_LOG_DIRS)
 
     async def _open(self, broker: EmbeddedBroker) -> BrokerRegistration:
         reporter = IsrReporter(broker, self._catch_up_again, self._connect, self._clock)

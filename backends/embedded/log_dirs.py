@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 
 from backends.embedded.replication import Log, Replica
 from common.error_codes import ErrorCode
+from controller.execution.cordons import are_cordoned
 from controller.model.cluster import TopicPartition
 from protocol.messages.alter_replica_log_dirs_request import AlterReplicaLogDirsRequest
 from protocol.messages.alter_replica_log_dirs_response import (
@@ -47,9 +48,13 @@ class FutureLog(NamedTuple):
 
 
 class LogDirs:
-    """Log directories, in the configured order. `placed` has the logs by directory."""
+    """Log directories, in the configured order. `placed` has the logs by directory.
 
-    def __init__(self, paths: Iterable[str]) -> None:
+    `cordons` returns the value of `cordoned.log.dirs`: the directories that get no new replicas (KIP-1066).
+    """
+
+    def __init__(self, paths: Iterable[str], cordons: Callable[[], str | None] = lambda: None) -> None:
+        self._cordons = cordons
         self.placed: dict[str, dict[TopicPartition, Log]] = {path: {} for path in paths}
         self.failed: set[str] = set()
         self._wanted: dict[TopicPartition, str] = {}
@@ -68,15 +73,20 @@ class LogDirs:
     def create(self, key: TopicPartition, *, new: bool) -> Log | None:
         """Create a log in the wanted directory, or in the one with the fewest logs.
 
-        Return None when no disk works. Return None also when a disk has failed that may contain the replica;
-        a `new` replica is on no disk.
+        A cordoned one is taken only if all are cordoned. Return None when no disk works. Return None also
+        when a disk has failed that may contain the replica; a `new` replica is on no disk.
         """
         working = [path for path in self.placed if path not in self.failed]
         if not working or (self.failed and not new):
             return None
         wanted = self._wanted.pop(key, "")
-        path = wanted if wanted in working else min(working, key=lambda path: len(self.placed[path]))
+        open_ = [path for path in working if not self.is_cordoned(path)] or working
+        path = wanted if wanted in working else min(open_, key=lambda path: len(self.placed[path]))
         return self.placed[path].setdefault(key, Log())
+
+    def is_cordoned(self, path: str) -> bool:
+        """Return whether the directory is cordoned."""
+        return are_cordoned(self._cordons(), (path,))
 
     def delete(self, key: TopicPartition) -> None:
         """Delete the replica and its future log."""
@@ -184,7 +194,8 @@ def _describe(host: Host, path: str, wanted: set[TopicPartition] | None) -> Desc
             row = DescribeLogDirsPartition(key.partition, size, lag, is_future_key=True)
             topics.setdefault(key.topic, []).append(row)
     rows = [DescribeLogDirsTopic(name, partitions) for name, partitions in topics.items()]
-    return DescribeLogDirsResult(ErrorCode.NONE, path, rows, VOLUME_BYTES, max(0, VOLUME_BYTES - used))
+    free, cordoned = max(0, VOLUME_BYTES - used), host.log_dirs.is_cordoned(path)
+    return DescribeLogDirsResult(ErrorCode.NONE, path, rows, VOLUME_BYTES, free, is_cordoned=cordoned)
 
 
 def alter_replica_log_dirs(host: Host, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:

@@ -32,6 +32,7 @@ FENCED_BROKERS_VERSION = 2
 
 READS = frozenset(
     {
+        ApiKey.API_VERSIONS,
         ApiKey.METADATA,
         ApiKey.DESCRIBE_CONFIGS,
         ApiKey.DESCRIBE_LOG_DIRS,

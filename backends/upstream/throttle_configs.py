@@ -10,14 +10,16 @@ from typing import TypeVar
 
 from backends.client.channel import BrokerClient
 from backends.client.errors import BrokerError
+from backends.client.handshake import ClientSettings
 from common.backoff import RETRY_RARELY_SECONDS
 from common.clock import Clock, within
-from common.error_codes import ErrorCode
+from common.error_codes import ErrorCode, error_name
 from common.wording import some
-from controller.gateway.events import ThrottleRead
+from controller.gateway.events import CordonRefused, ThrottleRead
 from controller.gateway.throttle import throttles_to_read
 from controller.messages.effects import AlterThrottle, ReadThrottle
 from controller.model.configs import (
+    CORDONED_LOG_DIRS,
     RATES,
     THROTTLED_REPLICAS,
     ConfigChange,
@@ -28,6 +30,8 @@ from controller.model.configs import (
 )
 from controller.ports import SubmitEvent
 from controller.state.state import State
+from protocol.apis import ApiKey
+from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.describe_configs_response import (
     DescribeConfigsResourceResult,
@@ -41,9 +45,21 @@ from protocol.messages.incremental_alter_configs_request import (
 
 T = TypeVar("T")
 
+CORDONS_VERSION = 5
+"""Of DescribeLogDirs: the first one that shows cordoned directories (KIP-1066)."""
+OUR_VERSIONS = ApiVersionsRequest(ClientSettings().client_id, ClientSettings().software_version)
+"""Kafka refuses a request for its versions by a client without a name (KIP-511)."""
+REFUSALS = {
+    ErrorCode.INVALID_CONFIG,
+    ErrorCode.INVALID_REQUEST,
+    ErrorCode.POLICY_VIOLATION,
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+}
+"""Of a cordon. After another error, it is asked for again."""
+
 log = logging.getLogger(__name__)
 
-CONFIGS = {ResourceType.TOPIC: THROTTLED_REPLICAS, ResourceType.BROKER: RATES}
+CONFIGS = {ResourceType.TOPIC: THROTTLED_REPLICAS, ResourceType.BROKER: (*RATES, CORDONED_LOG_DIRS)}
 SET = {
     ResourceType.TOPIC: {ConfigSource.DYNAMIC_TOPIC},
     ResourceType.BROKER: {ConfigSource.DYNAMIC_BROKER, ConfigSource.DYNAMIC_DEFAULT_BROKER},
@@ -224,12 +240,13 @@ class ThrottleConfigs:
     async def _alter(self, changes: Changes) -> set[Resource]:
         """Make the changes; return the resources with a failure.
 
-        Appends go first: a request can name a config only once.
+        Appends go first: a request can name a config only once. Cordons go alone: an upstream that refuses
+        them sets a throttle all the same.
         """
         failed: set[Resource] = set()
-        for subtract in (False, True):
+        for turn in _Turn:
             batch = {
-                resource: [change for change in all_of if (change.op is ConfigOp.SUBTRACT) is subtract]
+                resource: [change for change in all_of if _turn_of(change) is turn]
                 for resource, all_of in changes.items()
             }
             batch = {resource: selected for resource, selected in batch.items() if selected}
@@ -256,13 +273,16 @@ class ThrottleConfigs:
                 for kind, name in resources
             ]
         )
-        failed, (kind, _) = set(resources), resources[0]
+        failed, (kind, name) = set(resources), resources[0]
+        cordon = _is_cordon(changes[kind, name])
+        what = "cordon" if cordon else "throttle"
+        if cordon and not await self._cordons(int(name)):
+            return failed
         try:
             response = await self._client.ask(request, broker)
         except BrokerError as error:
-            log.warning(
-                "the throttle of %s cannot be set: %s", _listed(kind, [name for _, name in resources]), error
-            )
+            names = [name for _, name in resources]
+            log.warning("the %s of %s cannot be set: %s", what, _listed(kind, names), error)
             return failed
         # A deleted topic has no throttle.
         accepted = {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
@@ -271,8 +291,50 @@ class ThrottleConfigs:
                 failed.discard((kind, row.resource_name))
             else:
                 why = row.error_message or f"error {row.error_code}"
-                log.warning("the throttle of %s cannot be set: %s", _listed(kind, [row.resource_name]), why)
+                if cordon and row.error_code in REFUSALS:
+                    # A metadata version before 4.3-IV0 has no cordons.
+                    await self._submit(CordonRefused(int(row.resource_name), why))
+                log.warning("the %s of %s cannot be set: %s", what, _listed(kind, [row.resource_name]), why)
         return failed
+
+    async def _cordons(self, broker: int) -> bool:
+        """Return whether the broker knows cordoned directories.
+
+        An earlier Kafka accepts any config that it does not know.
+        """
+        try:
+            answer = await self._client.ask(OUR_VERSIONS, broker)
+        except BrokerError as error:
+            log.warning("broker %d does not tell whether it can be cordoned: %s", broker, error)
+            return False
+        if answer.error_code != ErrorCode.NONE:
+            why = error_name(answer.error_code)
+            log.warning("broker %d does not tell whether it can be cordoned: %s", broker, why)
+            return False
+        served = {row.api_key: row.max_version for row in answer.api_keys}
+        if served.get(ApiKey.DESCRIBE_LOG_DIRS, 0) >= CORDONS_VERSION:
+            return True
+        await self._submit(CordonRefused(broker, "it is older than Kafka 4.3"))
+        return False
+
+
+class _Turn(Enum):
+    """The order of requests for one resource."""
+
+    ADD = "add or set"
+    SUBTRACT = "remove from a list"
+    CORDON = "cordon"
+
+
+def _turn_of(change: ConfigChange) -> _Turn:
+    if change.config == CORDONED_LOG_DIRS:
+        return _Turn.CORDON
+    return _Turn.SUBTRACT if change.op is ConfigOp.SUBTRACT else _Turn.ADD
+
+
+def _is_cordon(changes: Sequence[ConfigChange]) -> bool:
+    """Whether the request was to cordon the broker."""
+    return any(change.config == CORDONED_LOG_DIRS and change.op is ConfigOp.SET for change in changes)
 
 
 def _chunks(items: Iterable[T]) -> Iterator[list[T]]:

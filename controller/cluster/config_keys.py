@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from controller.model.configs import (
     CANCEL_MODE,
+    CORDONED_LOG_DIRS,
     EXCLUDED_BROKERS,
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
@@ -287,6 +288,13 @@ _BROKER = [
         "Maximum bytes per second that are moved between log directories of a broker.",
         whole(0, LONG_MAX),
     ),
+    ConfigKey(
+        CORDONED_LOG_DIRS,
+        ConfigType.LIST,
+        "",
+        "Log directories of a broker that get no new replicas, * for all of them (KIP-1066).",
+        lambda _: None,
+    ),
 ]
 
 _CLUSTER_WIDE = [
@@ -370,8 +378,8 @@ _CLUSTER_WIDE = [
         ConfigType.LIST,
         "",
         "Brokers that get no partitions of new topics, and no new partitions, "
-        "for instance because they are drained. Not in a "
-        "gateway: Kafka places partitions there.",
+        "for instance because they are drained. Before a "
+        "running Kafka they are cordoned, from Kafka 4.3 on.",
         broker_ids,
     ),
     ConfigKey(

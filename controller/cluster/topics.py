@@ -9,6 +9,7 @@ from common.error_codes import ErrorCode
 from common.lists import grouped
 from common.wording import counted, some
 from controller.cluster.configs import check_topic_configs
+from controller.execution.cordons import is_cordoned
 from controller.messages.effects import Publish
 from controller.messages.events import (
     CreatedTopic,
@@ -236,10 +237,8 @@ def _check_factor(state: State, factor: int) -> Outcome:
 
 def _racks(state: State) -> dict[int, str | None]:
     """Return the brokers that may receive new replicas, with their racks."""
-    return {
-        b: state.cluster.brokers[b].rack
-        for b in state.cluster.live - state.cluster.shutting_down - state.settings.excluded_brokers
-    }
+    able = state.cluster.live - state.cluster.shutting_down - state.settings.excluded_brokers
+    return {b: state.cluster.brokers[b].rack for b in able if not is_cordoned(state, b)}
 
 
 def _partition_count(state: State) -> int:

@@ -9,8 +9,10 @@ from collections.abc import Collection, Mapping, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
+from controller.execution.cordons import EVERY_DIRECTORY, cordoned_brokers
 from controller.messages.effects import ConfigsChanged
 from controller.model.configs import (
+    CORDONED_LOG_DIRS,
     FOLLOWER_REPLICAS,
     LEADER_REPLICAS,
     MAX_VALUE_BYTES,
@@ -22,7 +24,7 @@ from controller.model.configs import (
     fitting,
     list_items,
 )
-from controller.state.settings import CLUSTER_DEFAULT
+from controller.state.settings import CLUSTER_DEFAULT, Leased
 from controller.state.state import Decision, State
 
 
@@ -35,18 +37,21 @@ class Throttle(NamedTuple):
     followers: Mapping[str, Sequence[str]]
     paced: Mapping[int, int] = {}
     """Lower rates of single brokers."""
+    cordoned: frozenset[int] = frozenset()
+    """Brokers whose log directories are to be cordoned, with a throttle or without."""
 
     def resources(self) -> set[Resource]:
         """Return the topics and brokers that need a value."""
         topics = {(ResourceType.TOPIC, topic) for topic in (*self.leaders, *self.followers)}
-        return topics | {(ResourceType.BROKER, str(broker)) for broker in self.brokers}
+        return topics | {(ResourceType.BROKER, str(broker)) for broker in {*self.brokers, *self.cordoned}}
 
     def configs(self, resource: Resource) -> dict[str, str]:
-        """Return the desired value of each throttle config of the resource; empty if none is needed."""
+        """Return the desired value of each leased config of the resource; empty if none is needed."""
         kind, name = resource
         if kind is ResourceType.BROKER:
             rate = self.paced.get(int(name), self.rate) if int(name) in self.brokers else None
-            return dict.fromkeys(RATES, "" if rate is None else str(rate))
+            cordon = EVERY_DIRECTORY if int(name) in self.cordoned else ""
+            return {**dict.fromkeys(RATES, "" if rate is None else str(rate)), CORDONED_LOG_DIRS: cordon}
         sides = {LEADER_REPLICAS: self.leaders, FOLLOWER_REPLICAS: self.followers}
         return {config: ",".join(side.get(name, ())) for config, side in sides.items()}
 
@@ -55,18 +60,19 @@ NO_THROTTLE = Throttle(None, (), {}, {})
 
 
 def desired_throttle(state: State) -> Throttle:
-    """Return the throttle for the steps in flight on an upstream.
+    """Return the throttle for the steps in flight on an upstream, and the brokers to cordon.
 
     Every broker of an entry gets the rate, because it can become the leader.
     """
-    rate, paced = throttle_rate(state), lower_rates(state)
+    rate, paced, cordoned = throttle_rate(state), lower_rates(state), cordoned_brokers(state)
     if rate is None and not paced:
-        return NO_THROTTLE
+        return NO_THROTTLE._replace(cordoned=cordoned)
     lists = {topic: throttled_replicas(state, topic) for topic in state.in_flight.by_topic}
     lists = {topic: pair for topic, pair in lists.items() if rate is not None or any(pair)}
     leaders, followers = ({topic: pair[side] for topic, pair in lists.items()} for side in (0, 1))
     entries = (entry for side in (leaders, followers) for listed in side.values() for entry in listed)
-    return Throttle(rate, {int(entry.partition(":")[2]) for entry in entries}, leaders, followers, paced)
+    brokers = {int(entry.partition(":")[2]) for entry in entries}
+    return Throttle(rate, brokers, leaders, followers, paced, cordoned)
 
 
 def lower_rates(state: State) -> dict[int, int]:
@@ -203,12 +209,12 @@ def adjust_throttle(d: Decision) -> None:
     )
     state.backlog.throttle(not free)
     if free and not state.throttle.leases:
-        state.throttle.set_leased(None, {})
+        state.throttle.set_leased(Leased())
         return
     rate, paced = throttle_rate(state), lower_rates(state)
     leased = [(key[0], key[1]) for key in state.throttle.leases]
-    if rate != state.throttle.leased_rate or paced != state.throttle.leased_paced_rates:
-        state.throttle.set_leased(rate, paced)
+    if (wanted := Leased(rate, paced)) != state.throttle.leased:
+        state.throttle.set_leased(wanted)
         touched = {*state.in_flight.by_topic, *(name for kind, name in leased if kind is ResourceType.TOPIC)}
     for topic in sorted(touched):
         _throttle_topic(d, topic, not free)

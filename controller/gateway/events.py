@@ -116,6 +116,14 @@ class ThrottleRead(Event[None]):
 
 
 @dataclass(frozen=True, slots=True)
+class CordonRefused(Event[None]):
+    """The upstream refuses `cordoned.log.dirs` of the broker, as before Kafka 4.3."""
+
+    broker: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class BrokerRatesSeen(Event[None]):
     """Replication throttles that are set at brokers, by broker and config.
 

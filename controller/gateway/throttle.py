@@ -9,6 +9,7 @@ no throttle behind: the records say what to remove.
 
 from collections.abc import Iterator, Sequence
 
+from controller.execution.cordons import allow_again, cordoned_brokers
 from controller.execution.throttle import (
     change_list,
     desired_throttle,
@@ -18,33 +19,37 @@ from controller.execution.throttle import (
     set_by_others,
     throttle_rate,
 )
-from controller.gateway.events import BrokerRatesSeen, LeasesImported, ThrottleRead
+from controller.gateway.events import BrokerRatesSeen, CordonRefused, LeasesImported, ThrottleRead
 from controller.messages.effects import AlterThrottle, ReadThrottle
 from controller.model.configs import (
-    RATES,
+    CORDONED_LOG_DIRS,
+    THROTTLED_REPLICAS,
     ConfigChange,
     ConfigName,
     ConfigOp,
     Resource,
+    ResourceType,
     ThrottleLease,
     list_items,
 )
+from controller.state.settings import Leased
 from controller.state.state import Decision, State
 
 RESOURCES_PER_SLICE = 500
 
 
 def request_throttle(d: Decision) -> None:
-    """Request a read of the throttle if the rate or the steps in flight have changed."""
+    """Request a read if the rate, the steps in flight or the brokers to cordon have changed."""
     state = d.state
-    rate, paced = throttle_rate(state), lower_rates(state)
+    rate, paced, cordoned = throttle_rate(state), lower_rates(state), cordoned_brokers(state)
     touched = state.in_flight.take_changed()
     state.backlog.throttle(rate is not None or bool(paced))
-    changed = rate != state.throttle.leased_rate or paced != state.throttle.leased_paced_rates
-    if changed or (touched and (rate is not None or paced)):
+    wanted, leased = Leased(rate, paced, cordoned), state.throttle.leased
+    if wanted != leased or (touched and (rate is not None or paced)):
         # First, so that the rows of the new steps wait for their throttle.
         d.effects.insert(0, ReadThrottle())
-    state.throttle.set_leased(rate, paced)
+    state.gateway.ask_cordons(cordoned - leased.cordoned)
+    state.throttle.set_leased(wanted)
 
 
 def throttles_to_read(state: State, *, every: bool = False) -> list[Resource]:
@@ -92,9 +97,9 @@ def _reconcile(
 ) -> list[ConfigChange]:
     """Return the changes of one config, and record in its lease what they set."""
     acknowledged = [change for change in acknowledged if change.config == key[2]]
-    if key[2] in RATES:
+    if key[2] not in THROTTLED_REPLICAS:
         deleted = any(change.op is ConfigOp.DELETE for change in acknowledged)
-        return _reconcile_rate(d, key, value, desired, deleted=deleted)
+        return _reconcile_value(d, key, value, desired, deleted=deleted)
     subtracted = [
         entry
         for change in acknowledged
@@ -104,7 +109,7 @@ def _reconcile(
     return _reconcile_list(d, key, value, desired, subtracted)
 
 
-def _reconcile_rate(
+def _reconcile_value(
     d: Decision, key: ConfigName, value: str | None, desired: str, *, deleted: bool
 ) -> list[ConfigChange]:
     lease = d.state.throttle.leases.get(key)
@@ -116,7 +121,7 @@ def _reconcile_rate(
     if value == desired:
         _own(d, key, [desired])
         return []
-    # Either rate can be set until the new one is seen.
+    # Either value can be set until the new one is seen.
     _own(d, key, [*owned_by(lease), desired])
     return [ConfigChange(key[2], ConfigOp.SET, desired)]
 
@@ -150,6 +155,13 @@ def _own(d: Decision, key: ConfigName, owned: Sequence[str]) -> None:
 def _disown(d: Decision, key: ConfigName) -> None:
     if key in d.state.throttle.leases:
         d.delete(ThrottleLease, key)
+
+
+def cordon_refused(d: Decision, event: CordonRefused) -> None:
+    """Do without the cordon of the broker until it is excluded again. Nothing was set."""
+    d.state.gateway.refuse_cordon(event.broker, event.reason)
+    allow_again(d, [event.broker])
+    _disown(d, (ResourceType.BROKER, str(event.broker), CORDONED_LOG_DIRS))
 
 
 def broker_rates_seen(d: Decision, event: BrokerRatesSeen) -> None:

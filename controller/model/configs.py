@@ -124,6 +124,8 @@ FOLLOWER_RATE = "follower.replication.throttled.rate"
 LOG_DIRS_RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 RATES = (LEADER_RATE, FOLLOWER_RATE)
 THROTTLED_REPLICAS = (LEADER_REPLICAS, FOLLOWER_REPLICAS)
+CORDONED_LOG_DIRS = "cordoned.log.dirs"
+"""Log directories of a broker that get no new replicas, `*` for all (KIP-1066)."""
 
 # Cluster-wide keys of reassignd, which share a prefix. The limits are in `controller.scheduling.limits`.
 OWN_PREFIX = "reassignment."

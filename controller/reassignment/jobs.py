@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from common.error_codes import ErrorCode
+from controller.execution.cordons import allow_again
 from controller.messages.job_events import (
     Pause,
     Prioritize,
@@ -232,6 +233,7 @@ def _take_back(d: Decision, job: Job, key: TopicPartition, row: Finished | None,
     partition = d.state.cluster.partition(*key)
     if refusal or partition is None:
         return refusal
+    allow_again(d, back)
     outcome = fire(d, partition, Trigger.ORDER, Order(back, number))
     return outcome.message or "" if not outcome.ok else ""
 

@@ -9,6 +9,7 @@ changes nothing.
 from typing import NamedTuple
 
 from common.error_codes import ErrorCode
+from controller.execution.cordons import allow_again
 from controller.model.cluster import (
     NO_LEADER,
     Ending,
@@ -133,6 +134,7 @@ def roll_back(d: Decision, partition: Partition, reassignment: Reassignment, ord
         return _stop(d, partition, reassignment)
     if reassignment.rolling_back and not reassignment.blocked:
         return DONE
+    allow_again(d, reassignment.original)
     back = Order(reassignment.original, reassignment.job)
     if partition.key not in d.state.in_flight:
         return retarget(d, partition, reassignment, back)

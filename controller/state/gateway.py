@@ -7,7 +7,7 @@ a list that the partition has had within that time proves nothing; any other lis
 says needs no such care: its list of reassignments, and its answers to rows.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -164,6 +164,8 @@ class GatewayState:
     none."""
     past: PastLists = field(default_factory=PastLists)
     """What brokers that lag may show of partitions that changed lately."""
+    cordon_refusals: dict[int, str] = field(default_factory=dict)
+    """By broker, why the upstream refused to cordon it when that was asked last. Not durable."""
     suspects: dict[TopicPartition, Suspect] = field(default_factory=dict)
     """Partitions of which an earlier active instance may have sent a row that arrives late. Not durable."""
     late_rows: int = 0
@@ -251,6 +253,15 @@ class GatewayState:
     def set_others_rates(self, rates: Mapping[int, int]) -> None:
         """Replace the throttles that others have set."""
         self.others_rates = rates
+
+    def refuse_cordon(self, broker: int, reason: str) -> None:
+        """The upstream does not cordon the broker."""
+        self.cordon_refusals[broker] = reason
+
+    def ask_cordons(self, brokers: Collection[int]) -> None:
+        """The upstream is asked to cordon these brokers, again if it has refused before."""
+        for broker in self.cordon_refusals.keys() & set(brokers):
+            del self.cordon_refusals[broker]
 
     def confirm_throttle(self, resource: Resource, values: Mapping[str, str] | None) -> None:
         """Remember that the resource has the throttle that it should have; None.

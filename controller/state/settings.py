@@ -5,6 +5,7 @@ Keys: `controller.cluster.config_keys`.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from controller.model.cluster import Config, Job, ResourceType, ThrottleLease
 from controller.model.configs import (
@@ -141,6 +142,16 @@ class SettingsState:
                 self.schedule, self.opening = schedule, STALE if schedule else ANY_TIME
 
 
+class Leased(NamedTuple):
+    """What the leases were made for."""
+
+    rate: int | None = None
+    paced: Mapping[int, int] = {}
+    """Rates of pace by broker."""
+    cordoned: frozenset[int] = frozenset()
+    """Brokers of an upstream that are to be cordoned."""
+
+
 @dataclass(eq=False, slots=True)
 class ThrottleState:
     """Rates in bytes per second, and the leases of configs."""
@@ -148,12 +159,9 @@ class ThrottleState:
     leases: dict[tuple[ResourceType, str, str], ThrottleLease] = field(default_factory=dict)
     rates: dict[int, int] = field(default_factory=dict)
     """Of each open job that has one, and of the cluster under 0."""
-    leased_rate: int | None = None
-    """The rate for which the leases were made."""
+    leased: Leased = field(default_factory=Leased)
     paced_rates: Mapping[int, int] = field(default_factory=dict)
     """The throttle of pace by broker. Brokers without one are absent."""
-    leased_paced_rates: Mapping[int, int] = field(default_factory=dict)
-    """The paced rates for which the leases were made."""
     unlisted: dict[ConfigName, int] = field(default_factory=dict)
     """By throttle list that is full: the replicas in flight that are not in it, so that no rate slows them.
     Not durable."""
@@ -184,9 +192,9 @@ class ThrottleState:
         else:
             self.rates[0] = rate
 
-    def set_leased(self, rate: int | None, paced: Mapping[int, int]) -> None:
-        """The leases are made for these rates."""
-        self.leased_rate, self.leased_paced_rates = rate, paced
+    def set_leased(self, leased: Leased) -> None:
+        """The leases are made for these rates and cordoned brokers."""
+        self.leased = leased
 
     def set_paced(self, rates: Mapping[int, int]) -> None:
         """Replace the rates of pace."""

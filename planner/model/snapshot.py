@@ -49,11 +49,16 @@ class Broker(NamedTuple):
     disk_bytes: int | None = None
     dirs: Mapping[str, LogDir] | None = None
     """By path."""
+    excluded: bool = False
+    """It is to get no new replicas, until it is added again or allowed to get some."""
+    cordoned: bool = False
+    """None of its directories gets new replicas (KIP-1066), also where they are not known."""
 
     @property
-    def cordoned(self) -> bool:
-        """Whether no directory takes new replicas."""
-        return bool(self.dirs) and all(each.cordoned for each in (self.dirs or {}).values())
+    def is_cordoned(self) -> bool:
+        """Whether no directory gets new replicas."""
+        dirs = (self.dirs or {}).values()
+        return self.cordoned or (bool(dirs) and all(each.cordoned for each in dirs))
 
 
 class Load(NamedTuple):
@@ -258,15 +263,18 @@ Check = tuple[Callable[[object], bool], str]
 _ID: Check = (lambda value: is_integer(value) and value < 2**31, "a number from 0 to 2147483647")
 _REPLICAS: Check = (is_replicas, "a list of different broker ids")
 _TEXT: Check = (_text_or_none, "a text")
+_FLAG: Check = (lambda value: isinstance(value, bool), "true or false")
 
 BROKER_FIELDS: Mapping[str, Check] = {
     "id": _ID,
     "rack": _TEXT,
-    "live": (lambda value: isinstance(value, bool), "true or false"),
+    "live": _FLAG,
     "host": _TEXT,
     "port": (_count_or_none, "a number"),
     "disk_bytes": (_count_or_none, "a number from 0"),
     "dirs": (_are_dirs, "an object of log directories with total, usable and cordoned"),
+    "excluded": _FLAG,
+    "cordoned": _FLAG,
 }
 PARTITION_FIELDS: Mapping[str, Check] = {
     "topic": (lambda value: isinstance(value, str) and value != "", "a topic's name"),
@@ -279,7 +287,7 @@ PARTITION_FIELDS: Mapping[str, Check] = {
     "target": (lambda value: value is None or is_replicas(value), "a list of different broker ids"),
     "sizes": (_are_counts, "a list of numbers from 0, or null"),
     "log_dirs": (_are_texts, "a list of paths, or null"),
-    "tiered": (lambda value: isinstance(value, bool), "true or false"),
+    "tiered": _FLAG,
 }
 CLUSTER_FIELDS: Mapping[str, Check] = {
     "cluster_id": (lambda value: isinstance(value, str), "the id of a cluster"),
@@ -440,7 +448,7 @@ def _write_parquet(rows: list[dict[str, Any]], path: Path) -> None:
         **dict.fromkeys(("kind", "cluster_id", "rack", "host", "topic"), pa.string()),
         **dict.fromkeys(("id", "port", "partition", "leader", "min_isr"), pa.int32()),
         **dict.fromkeys(("replicas", "isr", "target"), numbers),
-        **dict.fromkeys(("live", "tiered"), pa.bool_()),
+        **dict.fromkeys(("live", "excluded", "cordoned", "tiered"), pa.bool_()),
         **dict.fromkeys(("bytes", "disk_bytes"), pa.int64()),
         **dict.fromkeys(LOAD_COLUMNS, pa.float64()),
         "sizes": pa.list_(pa.int64()),

@@ -26,7 +26,8 @@ UNREGISTER = ". KRaft keeps it registered until `kafka-cluster.sh unregister --i
 
 def stays_registered(client: "Client") -> bool:
     """Whether the server is a gateway: KRaft keeps a broker that was stopped registered, and offline."""
-    return client.get("/v1/status")["brokers"]["excluded"] is None
+    placed_by: str = client.get("/v1/status")["brokers"]["placed_by"]
+    return placed_by == "kafka"
 
 
 class Held(NamedTuple):

@@ -50,6 +50,8 @@ def placement(client: "Client", output_format: str, exclude: Sequence[int], allo
         answer = client.post("/v1/placement", {"exclude": exclude, "allow": allow})
     else:
         answer = client.get("/v1/placement")
+    for note in answer["notes"]:
+        echo(f"reassignd: {note}", err=True)
     if output_format == JSON:
         echo(as_json(answer))
     elif answer["excluded"]:

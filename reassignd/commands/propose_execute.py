@@ -180,22 +180,16 @@ def reserve(client: "Client", goal: Goal) -> Reservation:
     """
     if not (goal.drain or goal.add):
         return Reservation()
-    excluded = client.get("/v1/status")["brokers"]["excluded"]
-    if excluded is not None:
-        # A failed broker may not be registered any more; then nothing is placed on it anyway.
-        known = {broker["id"] for broker in client.get("/v1/placement")["brokers"]}
-        exclude = sorted((goal.drain & known).difference(excluded))
-        allow = sorted(goal.add.intersection(excluded))
-        if exclude or allow:
-            client.post("/v1/placement", {"exclude": exclude, "allow": allow})
-            return Reservation(exclude, allow)
-    elif goal.drain:
-        echo(
-            "reassignd: Kafka places new partitions: it can place some on drained brokers until they are"
-            " stopped",
-            err=True,
-        )
-    return Reservation()
+    placed = client.get("/v1/placement")
+    # A failed broker may not be registered any more; then nothing is placed on it anyway.
+    known = {broker["id"] for broker in placed["brokers"]}
+    exclude = sorted((goal.drain & known).difference(placed["excluded"]))
+    allow = sorted(goal.add.intersection(placed["excluded"]))
+    if not (exclude or allow):
+        return Reservation()
+    for note in client.post("/v1/placement", {"exclude": exclude, "allow": allow})["notes"]:
+        echo(f"reassignd: {note}", err=True)
+    return Reservation(exclude, allow)
 
 
 def watch(

@@ -10,6 +10,7 @@ from common.error_codes import ErrorCode
 from controller import machine
 from controller.gateway.events import (
     BrokerRatesSeen,
+    CordonRefused,
     LeasesImported,
     Measured,
     Submitted,
@@ -166,6 +167,7 @@ EVENTS: list[AnyEvent] = [
     Measured(dict.fromkeys(KEYS, 5), {3: [Disk("/a", 10, 1, 1)]}),
     TopicConfigsSeen({"bar": {"min.insync.replicas": "2"}, "foo": {"min.insync.replicas": None}}),
     BrokerRatesSeen({3: {LEADER_RATE: "5"}, 99: {LEADER_RATE: "5"}}),
+    CordonRefused(3, "it is older"),
     LeasesImported([ThrottleLease(ResourceType.TOPIC, "foo", LEADER_REPLICAS, "0:3", None)]),
     ThrottleRead(
         {(ResourceType.TOPIC, "foo"): {LEADER_REPLICAS: "0:3,7:7"}, (ResourceType.BROKER, "3"): {}}, {}

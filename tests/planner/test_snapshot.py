@@ -20,8 +20,8 @@ from planner.model.snapshot import (
 CLUSTER = Snapshot(
     {
         1: Broker(1, "a", True, "kafka-1", 9092, 9, {"/a": LogDir(9, 5, True), "/b": LogDir()}),
-        2: Broker(2, disk_bytes=10**13),
-        3: Broker(3, live=False),
+        2: Broker(2, disk_bytes=10**13, excluded=True),
+        3: Broker(3, live=False, cordoned=True),
     },
     {
         ("orders", 0): Partition("orders", 0, (1, 2), (1,), 1, 10**12, 2),

@@ -209,10 +209,15 @@ def _node(broker: Broker, goal: Goal, held: int) -> Node:
     rack = broker.rack if goal.rack_aware and broker.rack is not None else own_rack(broker.id)
     usable = broker.id not in goal.drain
     room = _room(broker, goal, held)
-    open_ = broker.live and not broker.cordoned and (room is None or room > 0)
+    open_ = broker.live and not _is_closed(broker, goal) and (room is None or room > 0)
     receives = usable and open_ and broker.id not in goal.receive_nothing
     weight, disk = goal.weights.get(broker.id, ONE), _disk(broker, held)
     return Node(broker.id, rack, usable, receives, weight, room, broker.live, disk)
+
+
+def _is_closed(broker: Broker, goal: Goal) -> bool:
+    """Whether the broker is to get nothing. To add it ends its exclusion, and the cordon that comes of it."""
+    return (broker.excluded or broker.is_cordoned) and broker.id not in goal.add
 
 
 def _disk(broker: Broker, held: int) -> Disk | None:
@@ -229,7 +234,9 @@ def _room(broker: Broker, goal: Goal, held: int) -> int | None:
 
     The free space of its directories tells more than that: other files are on these volumes too.
     """
-    dirs = [each for each in (broker.dirs or {}).values() if not each.cordoned]
+    dirs = list((broker.dirs or {}).values())
+    if not broker.is_cordoned:
+        dirs = [each for each in dirs if not each.cordoned]
     sized = [(each.total, each.usable) for each in dirs if each.total is not None and each.usable is not None]
     if dirs and len(sized) == len(dirs):
         return sum(max(0, usable - ceil(total * goal.headroom)) for total, usable in sized)
@@ -244,6 +251,12 @@ def _check_brokers(cluster: Mapping[int, Broker], goal: Goal) -> None:
             {*goal.drain, *goal.demote, *goal.relieve, *goal.add, *goal.receive_nothing, *goal.weights}
             - cluster.keys()
         )
+    ]
+    reasons += [
+        f"broker {broker} is cordoned (cordoned.log.dirs): end that first, with `reassignd placement --allow"
+        f" {broker}` or kafka-configs.sh"
+        for broker in sorted(goal.add & cluster.keys())
+        if cluster[broker].is_cordoned and not cluster[broker].excluded
     ]
     without = sorted(broker.id for broker in cluster.values() if broker.rack is None)
     if goal.rack_aware and 0 < len(without) < len(cluster):

@@ -85,8 +85,8 @@ class Broker(Struct):
         Meta(description="Whether all its log directories are cordoned; null if none is known."),
     ]
     excluded: Annotated[
-        bool | None,
-        Meta(description="Whether it gets no new partitions; null where Kafka places partitions."),
+        bool,
+        Meta(description="Whether it gets no new partitions (`reassignment.excluded.brokers`)."),
     ]
     hidden: Annotated[
         bool, Meta(description="Clients of the gateway do not see it: its port cannot be opened.")
@@ -260,7 +260,7 @@ def _row(
         disk_total=total,
         disk_used=None if total is None else total - sum(disk.usable for disk in disks),
         cordoned=all(disk.cordoned for disk in disks) if disks else None,
-        excluded=None if state.mode.is_gateway else number in state.settings.excluded_brokers,
+        excluded=number in state.settings.excluded_brokers,
         hidden=hidden,
         empty=not held.replicas and not held.coming,
         log_dirs=_log_dirs(call, number, disks),

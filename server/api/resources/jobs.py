@@ -1,7 +1,7 @@
 """`/v1/jobs`: submit plans; list, pause, prioritize and roll back jobs (KIP-236)."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated
 
@@ -56,6 +56,10 @@ class Accepted(Struct):
         ),
     ]
     refused: list[Refused]
+    notes: Annotated[
+        list[str],
+        Meta(description="Brokers of a proposal that Kafka does not cordon, or still cordons (KIP-1066)."),
+    ]
     rollback: Annotated[Plan, Meta(description="The plan that restores the present replicas.")]
 
 
@@ -212,11 +216,11 @@ async def submit(call: Call, options: JobOptions) -> Response:
 
 
 async def submit_entries(
-    call: Call, entries: list[Entry], options: JobOptions
+    call: Call, entries: list[Entry], options: JobOptions, notes: Sequence[str] = ()
 ) -> tuple[int | None, Response]:
     """Submit checked entries; return the job, None if nothing is to be done, and the answer.
 
-    Raises HttpError.
+    `notes` are lines for the answer. Raises HttpError.
     """
     total = len(entries)
     _check_options(options)
@@ -227,7 +231,7 @@ async def submit_entries(
     refused = await call.collect(refused_rows(reply.topics))
     accepted = _partitions_of(call.state, reply.job)
     unchanged = total - len(refused) - accepted
-    answer = Accepted(reply.job or None, accepted, unchanged, refused, Plan(partitions=[]))
+    answer = Accepted(reply.job or None, accepted, unchanged, refused, list(notes), Plan(partitions=[]))
     return answer.job, streamed(answer, plan_rows(before), status=202)
 
 

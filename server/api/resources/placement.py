@@ -4,12 +4,14 @@ from collections.abc import Collection
 from typing import Annotated
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import EXCLUDED_BROKERS, ConfigChange, ConfigOp
 from controller.state.settings import CLUSTER_DEFAULT
 from server.api.shared.call import Call, Endpoint
+from server.api.shared.cordons import follow_cordons
 from server.api.shared.errors import HttpError, require
 
 
@@ -26,6 +28,13 @@ class Placement(Struct):
 
     excluded: list[int]
     brokers: list[PlacementBroker]
+    notes: Annotated[
+        list[str],
+        Meta(
+            description="After a change before a running Kafka: a line for each broker that Kafka does not "
+            "cordon, or still cordons (KIP-1066)."
+        ),
+    ] = []
 
 
 class PlacementChange(Struct):
@@ -51,22 +60,21 @@ async def change(call: Call) -> Placement:
     It is durable, and applies to partitions that are created later.
     """
     body, state = await call.body(PlacementChange), call.state
-    if state.mode.is_gateway:
-        raise HttpError(409, "Kafka places new partitions in this cluster: brokers cannot be excluded here.")
     for broker in body.exclude:
         if broker not in state.cluster.brokers:
             raise HttpError(404, f"There is no broker {broker}.")
     if both := sorted({*body.exclude} & {*body.allow}):
         raise HttpError(400, f"broker {both[0]} is in both lists")
-    await alter_excluded(call, body.exclude, body.allow)
-    return await placement(call)
+    notes = await alter_excluded(call, body.exclude, body.allow)
+    return replace(await placement(call), notes=notes)
 
 
-async def alter_excluded(call: Call, exclude: Collection[int], allow: Collection[int]) -> None:
-    """Change the excluded brokers."""
+async def alter_excluded(call: Call, exclude: Collection[int], allow: Collection[int]) -> list[str]:
+    """Change the excluded brokers. In a gateway, wait until Kafka follows; return why it does not."""
     for op, brokers in ((ConfigOp.APPEND, exclude), (ConfigOp.SUBTRACT, allow)):
         if brokers:
             await _alter(call, op, brokers)
+    return await follow_cordons(call, exclude, allow) if call.state.mode.is_gateway else []
 
 
 async def _alter(call: Call, op: ConfigOp, brokers: Collection[int]) -> None:

@@ -120,12 +120,10 @@ async def execute(call: Call, options: JobOptions) -> Response:
             kept.drain - state.settings.excluded_brokers,
             kept.add & state.settings.excluded_brokers,
         )
-        if state.mode.is_gateway:
-            exclude = allow = frozenset()
-        await alter_excluded(call, exclude, allow)
+        notes = await alter_excluded(call, exclude, allow)
         try:
             elects = replace(options, elect=options.elect or bool(kept.request.demote))
-            kept.job, answer = await submit_entries(call, entries, elects)
+            kept.job, answer = await submit_entries(call, entries, elects, notes)
         except HttpError:
             await alter_excluded(call, allow, exclude)
             raise

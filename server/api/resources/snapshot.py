@@ -6,6 +6,7 @@ from typing import Annotated, TypeAlias
 from msgspec import Meta, Struct, field
 from starlette.responses import Response
 
+from controller.execution.cordons import is_cordoned
 from controller.model.cluster import Partition
 from controller.model.load import Loads
 from controller.model.replicas import StoredReplicas, TopicPartition
@@ -44,6 +45,10 @@ class SnapshotBroker(Struct, tag_field="kind", tag="broker"):
         dict[str, SnapshotLogDir] | None,
         Meta(description="Its log directories by path; null if they are not known."),
     ]
+    excluded: Annotated[
+        bool, Meta(description="It gets no new partitions (`reassignment.excluded.brokers`).")
+    ]
+    cordoned: Annotated[bool, Meta(description="None of its directories gets new replicas (KIP-1066).")]
 
 
 class SnapshotPartition(Struct, tag_field="kind", tag="partition", omit_defaults=True):
@@ -115,7 +120,8 @@ def rows(
     for number, broker in sorted(state.cluster.brokers.items()):
         live, disks = number in state.cluster.live, state.cluster.disks.get(number, ())
         where = broker.host, broker.port
-        yield SnapshotBroker(number, broker.rack, live, *where, _disk_bytes(disks), _dirs(disks))
+        closed = number in state.settings.excluded_brokers, is_cordoned(state, number)
+        yield SnapshotBroker(number, broker.rack, live, *where, _disk_bytes(disks), _dirs(disks), *closed)
     for topic, partitions in list(state.cluster.partitions.items()):
         min_isr, tiered = state.settings.min_isr(topic), state.settings.is_tiered(topic)
         for partition in list(partitions):

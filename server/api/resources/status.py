@@ -10,6 +10,7 @@ from common.wording import counted
 from controller.cluster.health import missing_brokers, offline_brokers
 from controller.execution.throttle import rates_of_others, throttle_rate, throttle_source
 from controller.messages.job_events import Pause
+from controller.model.configs import CORDONED_LOG_DIRS
 from controller.state.state import State
 from controller.views.jobs import totals
 from controller.views.reassignments import counts
@@ -61,8 +62,8 @@ class BrokerCounts(Struct):
         ),
     ]
     excluded: Annotated[
-        list[int] | None,
-        Meta(description="The brokers that get no new partitions; null where Kafka places partitions."),
+        list[int],
+        Meta(description="The brokers that get no new partitions (`reassignment.excluded.brokers`)."),
     ]
     hidden: Annotated[
         list[int],
@@ -71,6 +72,7 @@ class BrokerCounts(Struct):
             "opened."
         ),
     ]
+    placed_by: Annotated[str, Meta(description="Who places new partitions: `kafka` or `reassignd`.")]
 
 
 class PartitionCounts(Struct):
@@ -285,11 +287,12 @@ def _restores(state: State) -> list[Restore]:
 
 def _broker_counts(call: Call) -> BrokerCounts:
     brokers, live = call.state.cluster.brokers, call.state.cluster.live
-    excluded = None if call.state.mode.is_gateway else sorted(call.state.settings.excluded_brokers)
+    excluded = sorted(call.state.settings.excluded_brokers)
     hidden = sorted(call.services.hidden_brokers())
     offline, missing = offline_brokers(call.state), missing_brokers(call.state)
     idle = [broker for broker in offline if broker not in missing]
-    return BrokerCounts(len(brokers), len(live), offline, idle, excluded, hidden)
+    placed_by = "kafka" if call.state.mode.is_gateway else "reassignd"
+    return BrokerCounts(len(brokers), len(live), offline, idle, excluded, hidden, placed_by)
 
 
 def _partition_counts(call: Call) -> PartitionCounts:
@@ -337,7 +340,8 @@ def _throttle(state: State) -> Throttle:
     unlisted = sum(state.throttle.unlisted.values())
     source = throttle_source(state) or None
     others = by_rate(rates_of_others(state))
-    return Throttle(throttle_rate(state), source, len(state.throttle.leases), unlisted, others)
+    leases = sum(config != CORDONED_LOG_DIRS for _, _, config in state.throttle.leases)
+    return Throttle(throttle_rate(state), source, leases, unlisted, others)
 
 
 def _incoming(call: Call) -> list[Incoming]:

@@ -208,9 +208,10 @@ class Builder {
     const queue = event.submitter?.value === "queue";
     const until = this.asksUntil && !queue ? await this.#askUntil() : { value: null };
     if (!until) return;
-    const { job } = await post(withQuery(`v1/proposals/${this.shown.id}/execute`, { throttle, queue, until_ms: until.value }));
+    const { job, notes } = await post(withQuery(`v1/proposals/${this.shown.id}/execute`, { throttle, queue, until_ms: until.value }));
     setHidden(this.start, true);
-    this.started.replaceChildren(h("a", { href: job === null ? "#/" : `#/jobs/${job}` }, job === null ? "Nothing is to be done." : `Job ${job} is submitted.`));
+    const link = h("a", { href: job === null ? "#/" : `#/jobs/${job}` }, job === null ? "Nothing is to be done." : `Job ${job} is submitted.`);
+    this.started.replaceChildren(link, ...notes.map((note) => h("p", {}, note)));
   }
 
   #askUntil() {

@@ -192,3 +192,19 @@ def test_a_leader_returns_the_ends_of_its_log(rig: BrokerRig, timestamp: int, ex
 def test_a_broker_that_is_not_the_leader_returns_an_error(rig: BrokerRig) -> None:
     assert offset(rig, "foo-1", -1) == (NOT_LEADER, -1)
     assert offset(rig, "bar-0", -1) == (UNKNOWN, -1)
+
+
+def test_cordoned_directories_are_described_and_get_no_new_replica() -> None:
+    rig = BrokerRig()
+    value: list[str | None] = [None]
+    rig.broker.log_dirs = LogDirs(["a", "b"], lambda: value[0])
+    answer = rig.broker.describe_log_dirs(DescribeLogDirsRequest(None))
+    assert [row.is_cordoned for row in answer.results] == [False, False]
+    value[0] = "a"
+    answer = rig.broker.describe_log_dirs(DescribeLogDirsRequest(None))
+    assert [row.is_cordoned for row in answer.results] == [True, False]
+    for number in range(3):
+        rig.broker.log_dirs.create(TopicPartition("foo", number), new=True)
+    assert (len(rig.broker.log_dirs.placed["a"]), len(rig.broker.log_dirs.placed["b"])) == (0, 3)
+    value[0] = "*"
+    assert rig.broker.log_dirs.create(TopicPartition("foo", 3), new=True) is not None

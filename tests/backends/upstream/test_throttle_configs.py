@@ -21,12 +21,26 @@ from controller.machine import decide
 from controller.messages.effects import AlterThrottle, ReadThrottle
 from controller.messages.event import Event, Reply
 from controller.model.cluster import Broker, Deleted
-from controller.model.configs import FOLLOWER_REPLICAS, LEADER_REPLICAS, RATES, ResourceType, ThrottleLease
+from controller.model.configs import (
+    CORDONED_LOG_DIRS,
+    FOLLOWER_REPLICAS,
+    LEADER_REPLICAS,
+    RATES,
+    ResourceType,
+    ThrottleLease,
+)
 from controller.modes import GATEWAY
 from controller.state.state import Decision, State
+from protocol.apis import ApiKey
+from protocol.messages.api_versions_request import ApiVersionsRequest
+from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
 from protocol.messages.describe_configs_request import DescribeConfigsRequest
 from protocol.messages.describe_configs_response import DescribeConfigsResponse, DescribeConfigsResult
 from protocol.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
+from protocol.messages.incremental_alter_configs_response import (
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsResponse,
+)
 from tests.backends.upstream.configured import Configured
 
 FOO = Throttle(5, (1, 2), {"foo": ["0:1"]}, {"foo": ["0:2"]})
@@ -98,6 +112,66 @@ async def test_a_throttle_is_set_and_removed(rig: Rig) -> None:
     assert rig.upstream.broker(1) == rig.upstream.broker(2) == SET
     assert await rig.apply(NO_THROTTLE)
     assert_clean(rig)
+
+
+CORDONED = NO_THROTTLE._replace(cordoned=frozenset({2}))
+
+
+def serving(rig: Rig, version: int) -> None:
+    """Let the brokers serve DescribeLogDirs up to this version."""
+    rows = [ApiVersion(int(ApiKey.DESCRIBE_LOG_DIRS), 1, version)]
+    rig.upstream.answers[ApiVersionsRequest] = lambda *_: ApiVersionsResponse(0, rows)
+
+
+async def test_a_cordon_is_set_and_removed(rig: Rig) -> None:
+    serving(rig, 5)
+    assert await rig.apply(CORDONED)
+    assert rig.upstream.broker(2) == {CORDONED_LOG_DIRS: "*"}
+    assert await rig.apply(NO_THROTTLE)
+    assert_clean(rig)
+
+
+async def test_a_cordon_outlives_a_crash_and_is_removed_after_it(rig: Rig) -> None:
+    serving(rig, 5)
+    await rig.apply(CORDONED)
+    later = rig.again()
+    assert await later.apply(NO_THROTTLE)
+    assert_clean(later)
+
+
+async def test_an_older_broker_gets_no_cordon_and_a_throttle_all_the_same(rig: Rig) -> None:
+    """Kafka accepts configs that it does not know, without effect."""
+    serving(rig, 4)
+    await rig.apply(FOO._replace(cordoned=frozenset({2})))
+    assert rig.state.gateway.cordon_refusals == {2: "it is older than Kafka 4.3"}
+    assert await rig.apply(FOO)
+    assert rig.upstream.broker(2) == SET
+
+
+@pytest.mark.parametrize(("error", "refusals"), [(40, {2: "not for you"}), (7, {})])
+async def test_a_cordon_is_refused_or_tried_again(rig: Rig, error: int, refusals: dict[int, str]) -> None:
+    serving(rig, 5)
+    row = AlterConfigsResourceResponse(error, "not for you", ResourceType.BROKER, "2")
+    rig.upstream.answers[IncrementalAlterConfigsRequest] = lambda *_: IncrementalAlterConfigsResponse(
+        responses=[row]
+    )
+    assert not await rig.apply(CORDONED)
+    assert rig.state.gateway.cordon_refusals == refusals
+    assert (not rig.state.throttle.leases) is bool(refusals)
+
+
+async def test_a_broker_that_does_not_tell_its_versions_is_asked_again(rig: Rig) -> None:
+    rig.upstream.answers[ApiVersionsRequest] = lambda *_: ApiVersionsResponse(42)
+    assert not await rig.apply(CORDONED)
+    assert (rig.upstream.broker(2), rig.state.gateway.cordon_refusals) == ({}, {})
+
+
+async def test_the_request_for_versions_names_the_client(rig: Rig) -> None:
+    """Kafka answers INVALID_REQUEST and no versions if it does not."""
+    serving(rig, 5)
+    await rig.apply(CORDONED)
+    [request] = rig.upstream.requests(ApiVersionsRequest)
+    assert (request.client_software_name, request.client_software_version) == ("reassignd", "0")
 
 
 async def test_nothing_is_set_before_its_record_is_durable(rig: Rig) -> None:

@@ -31,6 +31,7 @@ from controller.model.cluster import Config, ResourceType
 from controller.model.errors import DONE
 from controller.model.replicas import is_topic_name
 from controller.modes import EMBEDDED, ZOOKEEPER
+from controller.state.cluster import Disk
 from controller.state.state import Decision
 from tests.builders import InMemoryController, partition
 from tests.controller.topic_requests import ID, create, delete, grow
@@ -55,6 +56,15 @@ def test_new_partitions_are_not_placed_on_excluded_brokers() -> None:
     refused = create(controller, "bar", partitions=1, replication_factor=4)[1]
     assert refused.error is ErrorCode.INVALID_REPLICATION_FACTOR
     assert "registered and not in reassignment.excluded.brokers (1, 3, 4)" in refused.text
+
+
+def test_new_partitions_are_not_placed_on_cordoned_brokers() -> None:
+    controller = InMemoryController()
+    controller.state.cluster.disks = {4: [Disk("/a", 9, 9, 0), Disk("/b", 9, 9, 0)]}
+    for broker, value in ((1, "*"), (3, "/a"), (4, "/a,/b")):
+        controller.put(Config(ResourceType.BROKER, str(broker), "cordoned.log.dirs", value))
+    create(controller, partitions=8, replication_factor=3)
+    assert {*chain(*(controller.replicas(f"foo-{number}") for number in range(8)))} == {2, 3, 5, 6}
 
 
 def test_a_client_may_assign_replicas_to_excluded_brokers() -> None:

@@ -24,6 +24,7 @@ from controller.messages.events import (
 )
 from controller.model.cluster import Partition, Reassignment, Record, Topic
 from controller.model.configs import (
+    CORDONED_LOG_DIRS,
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
     LEADER_RATE,
@@ -328,8 +329,11 @@ def test_the_resources_are_all_topics_and_brokers_that_need_a_value() -> None:
 def test_each_resource_has_a_value_for_each_of_its_configs() -> None:
     assert FOO.configs((ResourceType.TOPIC, "foo")) == {LEADER_REPLICAS: "0:1", FOLLOWER_REPLICAS: "0:2,1:3"}
     assert FOO.configs((ResourceType.TOPIC, "bar")) == {LEADER_REPLICAS: "", FOLLOWER_REPLICAS: ""}
-    assert FOO.configs((ResourceType.BROKER, "2")) == dict.fromkeys(RATES, "5")
-    assert FOO.configs((ResourceType.BROKER, "3")) == dict.fromkeys(RATES, "")
+    uncordoned, cordoned = {CORDONED_LOG_DIRS: ""}, {CORDONED_LOG_DIRS: "*"}
+    assert FOO.configs((ResourceType.BROKER, "2")) == dict.fromkeys(RATES, "5") | uncordoned
+    assert FOO.configs((ResourceType.BROKER, "3")) == dict.fromkeys(RATES, "") | uncordoned
+    emptied = FOO._replace(cordoned=frozenset({3}))
+    assert emptied.configs((ResourceType.BROKER, "3")) == dict.fromkeys(RATES, "") | cordoned
 
 
 def test_the_lowest_rate_counts() -> None:

@@ -1,6 +1,7 @@
 """Replicas of a partition that differ in size."""
 
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,8 @@ from planner.proposals.problem.goal import Goal, Measure, Minimized, Problem, Pr
 from planner.proposals.result import Proposal
 from planner.proposing import propose, propose_for, read_goal_options
 from tests.planner.proposals.builders import cluster, problems
+
+CORDONED = LogDir(1000, 900, cordoned=True)
 
 
 def sized(snapshot: Snapshot, **sizes: tuple[int | None, ...]) -> Snapshot:
@@ -53,13 +56,30 @@ def test_a_disk_is_as_full_as_its_broker_says() -> None:
     snapshot.brokers[3] = full
     with pytest.raises(ProposalError, match="would receive 100 B, but has room for 50 B"):
         proposed(snapshot, "drain", "1")
-    snapshot.brokers[3] = full._replace(
-        dirs={"/a": LogDir(1000, 250), "/b": LogDir(1000, 900, cordoned=True)}
-    )
+    snapshot.brokers[3] = full._replace(dirs={"/a": LogDir(1000, 250), "/b": CORDONED})
     assert proposed(snapshot, "drain", "1").moves == 1
-    snapshot.brokers[3] = full._replace(dirs={"/b": LogDir(1000, 900, cordoned=True)})
+    snapshot.brokers[3] = full._replace(dirs={"/b": CORDONED})
     with pytest.raises(ProposalError, match="the brokers that can hold it are"):
         proposed(snapshot, "drain", "1")
+
+
+@pytest.mark.parametrize("closed", [{"excluded": True}, {"cordoned": True}, {"dirs": {"/a": CORDONED}}])
+def test_an_excluded_or_cordoned_broker_receives_nothing(closed: dict[str, Any]) -> None:
+    snapshot = cluster("----", [1, 2], [1, 2], [1, 2])
+    snapshot.brokers[3] = Broker(3, **closed)
+    for goal in (("drain", "1"), ("balance",)):
+        found = proposed(snapshot, *goal)
+        assert found.moves > 0
+        assert all(3 not in new for new in found.changes.values())
+
+
+def test_a_broker_that_is_added_again_is_not_excluded_any_more() -> None:
+    snapshot = cluster("---", [1, 2], [1, 2], [1, 2])
+    snapshot.brokers[3] = Broker(3, None, excluded=True, dirs={"/a": CORDONED})
+    assert proposed(snapshot, "add", "3").moves > 0
+    snapshot.brokers[3] = Broker(3, None, dirs={"/a": CORDONED})
+    with pytest.raises(ProposalError, match=r"broker 3 is cordoned \(cordoned.log.dirs\): end that first"):
+        proposed(snapshot, "add", "3")
 
 
 def test_sizes_that_are_not_known_are_named_and_count_as_the_leaders() -> None:

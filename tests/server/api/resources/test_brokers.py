@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from controller.model.configs import EXCLUDED_BROKERS
 from controller.model.replicas import StoredReplicas
 from controller.modes import GATEWAY
 from controller.state.cluster import Disk
@@ -129,11 +130,13 @@ async def test_one_broker_is_shown_alone() -> None:
     assert await client.refusal("GET", "/v1/brokers/9") == (404, "There is no broker 9.")
 
 
-async def test_a_gateway_excludes_no_brokers() -> None:
+async def test_a_gateway_shows_the_brokers_that_it_excludes() -> None:
     client = ApiClient()
     assert (await rows(client))[1]["excluded"] is False
     client.controller.state.mode = GATEWAY
-    assert (await rows(client))[1]["excluded"] is None
+    client.controller.default(EXCLUDED_BROKERS, "1,2")
+    shown = await rows(client)
+    assert [shown[broker]["excluded"] for broker in (1, 2, 3)] == [True, True, False]
 
 
 async def test_the_check_before_a_stop_asks_the_cluster() -> None:

@@ -4,7 +4,9 @@ import httpx
 import pytest
 
 from controller.messages.events import AlterConfigs
+from controller.model.configs import CORDONED_LOG_DIRS, ResourceType, ThrottleLease
 from controller.modes import GATEWAY
+from server.api.shared import cordons
 from tests.server.api.api_client import ApiClient
 
 
@@ -40,9 +42,60 @@ async def test_bad_changes_are_refused(body: object, error: tuple[int, str]) -> 
     assert (await client.get("/v1/placement"))["excluded"] == []
 
 
-async def test_a_gateway_does_not_place_partitions() -> None:
+def gateway() -> ApiClient:
+    """A gateway whose broker 1 has two directories."""
     client = ApiClient()
     client.controller.state.mode = GATEWAY
-    status, text = await client.refusal("POST", "/v1/placement", {"exclude": [1]})
-    assert (status, text.startswith("Kafka places new partitions")) == (409, True)
-    assert (await client.get("/v1/status"))["brokers"]["excluded"] is None
+    client.sizes.log_dirs = {1: {"/a": [], "/b": []}}
+    return client
+
+
+@pytest.fixture(autouse=True)
+def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cordons, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(cordons, "PAUSE_SECONDS", 0.001)
+
+
+async def test_a_gateway_cordons_and_says_nothing_when_kafka_follows() -> None:
+    client = gateway()
+    client.sizes.cordoned = {"/a", "/b"}
+    answer = await client.post("/v1/placement", {"exclude": [1]})
+    assert (answer["excluded"], answer["notes"]) == ([1], [])
+    status = (await client.get("/v1/status"))["brokers"]
+    assert (status["excluded"], status["placed_by"]) == ([1], "kafka")
+    client.sizes.cordoned = set()
+    answer = await client.post("/v1/placement", {"allow": [1]})
+    assert (answer["excluded"], answer["notes"]) == ([], [])
+
+
+async def test_a_broker_that_kafka_does_not_cordon_is_named() -> None:
+    client = gateway()
+    client.sizes.cordoned = {"/a"}
+    [others] = (await client.post("/v1/placement", {"exclude": [1]}))["notes"]
+    assert others == (
+        "broker 1 is not cordoned, others have set its cordoned.log.dirs: it can get new partitions until it"
+        " is stopped"
+    )
+    lease = ThrottleLease(ResourceType.BROKER, "1", CORDONED_LOG_DIRS, "*", None)
+    client.controller.put(lease)
+    [without_effect] = (await client.post("/v1/placement", {"exclude": [1]}))["notes"]
+    assert "Kafka has accepted cordoned.log.dirs without effect" in without_effect
+    client.controller.state.gateway.refuse_cordon(1, "it is older than Kafka 4.3")
+    [refused] = (await client.post("/v1/placement", {"exclude": [1]}))["notes"]
+    assert refused.startswith("broker 1 is not cordoned, Kafka refuses it (it is older than")
+
+
+async def test_a_broker_that_stays_cordoned_is_named() -> None:
+    client = gateway()
+    client.sizes.cordoned = {"/a", "/b"}
+    await client.post("/v1/placement", {"exclude": [1]})
+    [note] = (await client.post("/v1/placement", {"allow": [1]}))["notes"]
+    assert note == "broker 1 is still cordoned: others have set cordoned.log.dirs, or Kafka is slow"
+
+
+async def test_a_broker_that_does_not_answer_is_named_and_an_offline_one_not_awaited() -> None:
+    client = gateway()
+    [note] = (await client.post("/v1/placement", {"exclude": [2]}))["notes"]
+    assert note == "broker 2 does not tell whether it is cordoned"
+    client.controller.state.cluster.live.discard(3)
+    assert (await client.post("/v1/placement", {"exclude": [3]}))["notes"] == []

@@ -245,11 +245,12 @@ async def test_a_refused_execution_excludes_nothing(client: ProposalClient) -> N
     assert (await client.get("/v1/placement"))["excluded"] == [5]
 
 
-async def test_a_gateway_executes_without_excluding(client: ProposalClient) -> None:
+async def test_a_gateway_cordons_the_drained_brokers(client: ProposalClient) -> None:
     await client.post("/v1/proposals", DRAIN)
     client.controller.state.mode = GATEWAY
-    await client.post("/v1/proposals/1/execute")
-    assert (await client.get("/v1/placement"))["excluded"] == []
+    client.sizes.log_dirs, client.sizes.cordoned = {1: {"/a": []}}, {"/a"}
+    assert (await client.post("/v1/proposals/1/execute"))["notes"] == []
+    assert (await client.get("/v1/placement"))["excluded"] == [1]
 
 
 async def test_a_partition_that_has_changed_is_named(client: ProposalClient) -> None:

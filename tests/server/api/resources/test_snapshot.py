@@ -3,6 +3,7 @@
 import json
 
 from controller.model.cluster import Config, ResourceType
+from controller.model.configs import CORDONED_LOG_DIRS, EXCLUDED_BROKERS
 from controller.model.replicas import StoredReplicas
 from controller.state.cluster import Disk
 from server.api.resources.snapshot import SnapshotPartition, rows
@@ -50,6 +51,18 @@ async def test_the_cluster_has_an_id_and_disks_have_sizes() -> None:
     assert brokers[0]["dirs"] == {"/a": {"total": 100, "usable": 50, "cordoned": False}, "/b": second}
     assert brokers[1]["dirs"] == {"/a": {"total": None, "usable": None, "cordoned": False}}
     assert brokers[2]["dirs"] is None
+
+
+async def test_brokers_that_get_nothing_are_marked() -> None:
+    client = ApiClient()
+    client.controller.default(EXCLUDED_BROKERS, "1")
+    client.controller.put(Config(ResourceType.BROKER, "2", CORDONED_LOG_DIRS, "*"))
+    client.controller.state.cluster.disks[3] = [Disk("/a", -1, -1, 1, cordoned=True)]
+    lines = (await client.raw("GET", "/v1/snapshot")).text.splitlines()
+    rows = [json.loads(line) for line in lines[1:4]]
+    assert [(row["excluded"], row["cordoned"]) for row in rows] == [
+        (True, False), (False, True), (False, True)
+    ]  # fmt: skip
 
 
 async def test_each_replica_has_the_size_that_its_broker_reports() -> None:

@@ -18,6 +18,7 @@ async def test_an_idle_cluster() -> None:
         "idle": [],
         "excluded": [],
         "hidden": [],
+        "placed_by": "reassignd",
     }
     assert answer["partitions"] == {"total": 3, "offline": 0, "under_replicated": 0, "under_min_isr": 0}
     assert (answer["jobs"], answer["paused"], answer["spark"]["state"]) == ([], False, "off")
