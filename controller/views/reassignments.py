@@ -158,6 +158,19 @@ def _chosen(state: State, topics: Mapping[str, Iterable[int] | None] | None) -> 
     return chosen
 
 
+def ends_of(state: State, partition: Partition) -> tuple[Replicas, ...]:
+    """Return the replicas after each order for the partition: its reassignment, then a queued plan.
+
+    A partition that waits for its rollback has both. Without an order, it is the end of a step of others, or
+    the replicas that it has.
+    """
+    orders, key = state.orders, partition.key
+    reassignment, pending = orders.reassignments.get(key), orders.pending.get(key)
+    if pending is None:
+        return (partition.next if reassignment is None else reassignment.target,)
+    return (pending.target,) if reassignment is None else (reassignment.target, pending.target)
+
+
 def _external_or_queued(state: State, key: TopicPartition) -> Reassignment | None:
     """Return the reassignment by another client, or else the queued target; None if it is deleted."""
     partition, pending = state.cluster.partition(*key), state.orders.pending.get(key)

@@ -15,7 +15,7 @@ from server.api.shared.call import Call, Endpoint
 from server.api.shared.errors import HttpError
 from server.api.shared.inventory import Basis, BrokerNumbers, Inventory
 from server.api.shared.models import Page
-from server.api.shared.partition_rows import is_to_get
+from server.api.shared.partition_rows import has_or_gets
 from server.progress.rates import SAMPLE_SECONDS
 
 RECENT_MS = round(2 * SAMPLE_SECONDS * 1000)
@@ -188,8 +188,7 @@ def _held(state: State, broker: int) -> Iterator[TopicPartition | None]:
     """Yield the partitions with a replica on the broker, now or in their target."""
     for partitions in list(state.cluster.partitions.values()):
         for partition in list(partitions):
-            holds = broker in partition.replicas or is_to_get(state, partition.key, broker)
-            yield partition.key if holds else None
+            yield partition.key if has_or_gets(state, partition, broker) else None
 
 
 class _Moves:

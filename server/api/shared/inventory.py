@@ -21,14 +21,13 @@ from common.tasks import in_slices
 from controller.model.cluster import (
     NO_LEADER,
     Partition,
-    Pending,
-    Reassignment,
     Replicas,
     TopicPartition,
 )
 from controller.model.replicas import without
 from controller.state.cluster import Disk
 from controller.state.state import State
+from controller.views.reassignments import ends_of
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from server.progress.rates import Sizes
 
@@ -255,25 +254,20 @@ class Inventories:
         for topic, count in (state.orders.reassigning + others).items():
             if topic in inventory.topics:
                 inventory.topics[topic].reassigning = count
-        async for (current, end), times in in_slices((await self._moves()).items()):
-            for broker in without(end, current):
+        async for (current, ends), times in in_slices((await self._moves()).items()):
+            for broker in {*chain.from_iterable(ends)}.difference(current):
                 inventory.brokers[broker].coming += times
-            for broker in without(current, end):
+            for broker in without(current, ends[-1]):
                 inventory.brokers[broker].going += times
 
-    async def _moves(self) -> Counter[tuple[Replicas, Replicas]]:
-        """Return how many partitions go from one replica list to another. Many have the same two."""
-        state, moves = self._state, Counter[tuple[Replicas, Replicas]]()
-        orders: dict[TopicPartition, Reassignment | Pending] = {
-            **state.orders.reassignments,
-            **state.orders.pending,
-        }
-        for key in state.gateway.external - orders.keys():
+    async def _moves(self) -> Counter[tuple[Replicas, tuple[Replicas, ...]]]:
+        """Return how many partitions go from one replica list to others. Many have the same ones."""
+        state, moves = self._state, Counter[tuple[Replicas, tuple[Replicas, ...]]]()
+        orders = state.orders
+        keys = orders.reassignments.keys() | orders.pending.keys() | state.gateway.external
+        async for key in in_slices(keys):
             if (partition := state.cluster.partition(*key)) is not None:
-                moves[partition.current, partition.next] += 1
-        async for key, order in in_slices(orders.items()):
-            if (partition := state.cluster.partition(*key)) is not None:
-                moves[partition.current, order.target] += 1
+                moves[partition.current, ends_of(state, partition)] += 1
         return moves
 
     async def _disks(self) -> dict[int, Sequence[Disk]]:

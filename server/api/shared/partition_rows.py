@@ -13,6 +13,7 @@ from controller.model.cluster import NO_LEADER, Partition, TopicPartition
 from controller.state.state import State
 from controller.views import jobs as views
 from controller.views.jobs import PartState
+from controller.views.reassignments import ends_of
 from server.api.shared.call import Call
 from server.api.shared.job_parts import bytes_to_copy, copied_bytes
 from server.api.shared.models import Page, Replicas
@@ -173,10 +174,9 @@ def state_of(state: State, key: TopicPartition) -> PartitionState:
     return PartitionState.PENDING if key in state.orders.pending else PartitionState.AT_REST
 
 
-def is_to_get(state: State, key: TopicPartition, broker: int) -> bool:
-    """Return whether the broker is in a target of the partition, that of a queued plan included."""
-    orders = state.orders.reassignments.get(key), state.orders.pending.get(key)
-    return any(order is not None and broker in order.target for order in orders)
+def has_or_gets(state: State, partition: Partition, broker: int) -> bool:
+    """Return whether the broker holds a replica, or is to get one, by a queued plan too."""
+    return broker in partition.replicas or any(broker in end for end in ends_of(state, partition))
 
 
 def health_of(state: State, partition: Partition) -> PartitionHealth:
@@ -227,9 +227,7 @@ def _selected(
     if page.leader is not UNSET:
         found = [each for each in found if each.leader == page.leader]
     if page.broker is not UNSET:
-        found = [
-            each for each in found if page.broker in each.replicas or is_to_get(state, each.key, page.broker)
-        ]
+        found = [each for each in found if has_or_gets(state, each, page.broker)]
     if page.health is not UNSET:
         found = [each for each in found if health_of(state, each) is page.health]
     if page.state is not UNSET:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from controller.model.configs import EXCLUDED_BROKERS
-from controller.model.replicas import StoredReplicas
+from controller.model.replicas import StoredReplicas, TopicPartition
 from controller.modes import GATEWAY
 from controller.state.cluster import Disk
 from tests.builders import InMemoryController, partition
@@ -164,6 +164,21 @@ async def test_a_broker_of_a_plan_that_waits_for_a_rollback_is_not_drained() -> 
     answer = await client.get("/v1/brokers/6/drained")
     assert (answer["drained"], answer["partitions"]) == (False, ["foo-0"])
     assert (await client.get("/v1/partitions?broker=6"))["total"] == 1
+    assert ((await rows(client))[6]["coming"], (await rows(client))[6]["empty"]) == (1, False)
+
+
+async def test_a_broker_of_a_rollback_before_a_queued_plan_is_not_empty() -> None:
+    client = ApiClient(three_partitions(per_partition=1))
+    await client.post("/v1/jobs", plan(foo_0=[4, 5, 6]))
+    client.controller.catch_up()
+    client.controller.catch_up()
+    client.controller.with_partitions(partition("foo-1", [2]), partition("foo-2", [2]))
+    await client.post("/v1/jobs?queue=true", plan(foo_0=[4, 5, 2]))
+    back = client.controller.state.orders.reassignments[TopicPartition("foo", 0)].target
+    gone = [broker for broker in back if broker not in client.controller["foo-0"].replicas]
+    assert gone
+    found = await rows(client)
+    assert [(found[each]["coming"], found[each]["empty"]) for each in gone] == [(1, False)] * len(gone)
 
 
 async def test_without_the_cluster_there_is_no_answer_about_a_stop() -> None:
