@@ -344,7 +344,8 @@ class _Reading:
             if (value := values[name]) is not None and len(value) != len(values["replicas"]):
                 raise ValueError(f"'{name}' has {len(value)} entries for {len(values['replicas'])} replicas")
         if values["sizes"] is not None:
-            values["sizes"] = tuple(values["sizes"])
+            size = values["bytes"]  # Shared with the leader's own size, an object of 32 bytes.
+            values["sizes"] = tuple(size if each == size else each for each in values["sizes"])
         partition = Partition(**values, load=_load(row))
         key = (topic, partition.partition)
         if self.partitions.setdefault(key, partition) is not partition:

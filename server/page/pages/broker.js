@@ -113,9 +113,9 @@ function showActions(view, broker, app) {
     planLink("Demote…", { goal: "demote", brokers: id }),
     planLink("Relieve…", { goal: "relieve", brokers: id }),
     planLink("Even out onto it…", { goal: "add", brokers: id }),
-    broker.excluded === null ? null : placementButton(broker, app),
+    placementButton(broker, app),
   ] : [];
-  view.actions.replaceChildren(...change.filter(Boolean), button("Can it be stopped?", () => check(view, id)));
+  view.actions.replaceChildren(...change, button("Can it be stopped?", () => check(view, id)));
   for (const node of view.actions.children) if (node.textContent === focused) node.focus({ preventScroll: true });
 }
 

@@ -43,9 +43,8 @@ function newPlacement(app) {
       const now = JSON.stringify([excluded, app.mayChange]);
       if (now === looks) return;
       looks = now;
-      if (excluded === null) setText(text, "Kafka places new partitions in this cluster.");
-      else setText(text, excluded.length ? "New partitions are not placed on these brokers:" : "New partitions may be placed on every broker.");
-      list.replaceChildren(...(excluded ?? []).map((id) => h("li", {}, h("a", { href: `#/brokers/${id}` }, `Broker ${id}`), app.mayChange && button("Allow…", () => allow(id, app), "", { "aria-label": `Allow new partitions on broker ${id}` }))));
+      setText(text, excluded.length ? "New partitions are not placed on these brokers:" : "New partitions may be placed on every broker.");
+      list.replaceChildren(...excluded.map((id) => h("li", {}, h("a", { href: `#/brokers/${id}` }, `Broker ${id}`), app.mayChange && button("Allow…", () => allow(id, app), "", { "aria-label": `Allow new partitions on broker ${id}` }))));
     },
   };
 }
