@@ -53,13 +53,16 @@ def test_a_drained_broker_gets_no_new_partition_until_the_rollback(
 ) -> None:
     version, kafka = two_brokers
     create_topic(shell.server.bootstrap, LISTS, "old")
-    drain = shell.run("propose", "drain", "2", "--topics", "old", "--execute", *WAIT)
+    shell.ok("pause")
+    drain = shell.run("propose", "drain", "2", "--topics", "old", "--execute")
     refused = "broker 2 is not cordoned, Kafka refuses it (it is older than Kafka 4.3)"
     assert (drain.code, refused in drain.err) == (0, version == "4.1"), drain
     assert cordon(kafka).startswith("cordoned.log.dirs=*") is (version == "4.3")
     create_placed_topic(shell.server.bootstrap, "meanwhile", 12, 1)
     landed = any(2 in replicas for replicas in lists(kafka, "meanwhile"))
     assert landed is (version == "4.1")
+    shell.ok("resume")
+    shell.until(lambda: lists(kafka, "old") == [[1], [1], [1]])
     shell.server.kill()
     shell.server.start()
     shell.ok("rollback", "1", *WAIT)

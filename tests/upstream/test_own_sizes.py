@@ -1,0 +1,95 @@
+"""A real Kafka whose follower is larger than the leader: it deletes no old segments, as the leader does."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kafka import KafkaAdminClient, KafkaProducer
+from kafka.admin import NewTopic
+
+from planner.model.snapshot import Partition, Snapshot, parse_snapshot
+from planner.proposing import propose_for, read_goal_options
+from reassignd.commands.cluster_source import read_kafka
+from tests.clients.cluster import wait_for
+from tests.reassignd.shell import Shell
+from tools.kafka_cluster import KafkaCluster, running_kafka
+from tools.kafka_settings import SOON_FENCED, Spec
+from tools.processes import Reassignd
+
+OFTEN = {"log.retention.check.interval.ms": "1000", "log.initial.task.delay.ms": "1000"}
+NEVER = "log.retention.check.interval.ms=86400000\nlog.initial.task.delay.ms=86400000\n"
+MEGABYTE = 2**20
+
+
+@pytest.fixture(scope="module")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
+    """Three brokers, of which broker 2 deletes nothing."""
+    folder = tmp_path_factory.mktemp("sizes")
+    with running_kafka(Spec(3, "4.1", settings=SOON_FENCED | OFTEN), folder=folder) as cluster:
+        with cluster.without(2), (folder / "node-2.properties").open("a") as file:
+            file.write(NEVER)
+        yield cluster
+
+
+@pytest.fixture
+def shell(kafka: KafkaCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Shell]:
+    """A gateway that starts when the topic is filled: it measures all replicas at its start."""
+    fill(kafka.bootstrap)
+    wait_for(lambda: is_larger(read_kafka(kafka.bootstrap)), True)
+    server = Reassignd(tmp_path / "gateway", {}, 3, kafka.bootstrap)
+    server.start()
+    yield Shell(server, tmp_path, capsys)
+    assert server.stop() == 0
+
+
+def fill(bootstrap: str) -> None:
+    """Create the topic foo on brokers 1 and 2, and write far more than is retained."""
+    configs = {"segment.bytes": str(MEGABYTE), "retention.bytes": str(MEGABYTE)}
+    admin = KafkaAdminClient(bootstrap_servers=bootstrap)
+    admin.create_topics([NewTopic("foo", -1, -1, replica_assignments={0: [1, 2]}, topic_configs=configs)])
+    admin.close()
+    producer = KafkaProducer(bootstrap_servers=bootstrap, acks="all")
+    for _ in range(80):
+        producer.send("foo", bytes(100_000))
+    producer.close()
+
+
+def foo(snapshot: Snapshot) -> Partition:
+    return snapshot.partitions["foo", 0]
+
+
+def is_larger(snapshot: Snapshot) -> bool:
+    """Whether the follower has more than twice the bytes of the leader."""
+    leader, follower = foo(snapshot).sizes or (None, None)
+    return leader is not None and follower is not None and 2 * leader < follower
+
+
+def test_a_follower_that_is_larger_than_its_leader_has_its_own_size(
+    kafka: KafkaCluster, shell: Shell, tmp_path: Path
+) -> None:
+    snapshot = read_kafka(kafka.bootstrap)
+    leader, follower = foo(snapshot).sizes or ()
+    assert (foo(snapshot).bytes, foo(snapshot).leader) == (leader, 1)
+    directory = (foo(snapshot).log_dirs or ())[1]
+    assert directory in (snapshot.brokers[2].dirs or {})
+
+    found = propose_for(snapshot, read_goal_options(["drain", "2"], {}))
+    before = {each.broker: each.before.bytes for each in found.brokers}
+    assert (found.bytes, before[2]) == (leader, follower)
+
+    shell.until(lambda: is_larger(of_gateway(shell)))
+    assert foo(of_gateway(shell)).log_dirs == foo(snapshot).log_dirs
+    plan = tmp_path / "plan.json"
+    plan.write_text('{"version": 1, "partitions": [{"topic": "foo", "partition": 0, "replicas": [1, 3]}]}')
+    expected = shell.json("execute", "--reassignment-json-file", str(plan), "--dry-run")["forecast"]
+    held = {each["broker"]: (each["before"]["bytes"], each["after"]["bytes"]) for each in expected["brokers"]}
+    assert (expected["bytes"], held[2], held[3][1] - held[3][0]) == (leader, (follower, 0), leader)
+    shell.ok("propose", "drain", "2", "--topics", "foo", "--execute", "--wait")
+    [part] = shell.json("job", "1")["partitions"]
+    assert (part["bytes"], part["copied"]) == (leader, leader)
+    moved = foo(read_kafka(kafka.bootstrap))
+    assert (set(moved.replicas), moved.sizes) == ({1, 3}, (leader, leader))
+
+
+def of_gateway(shell: Shell) -> Snapshot:
+    return parse_snapshot("gateway", shell.ok("snapshot").encode().splitlines())
