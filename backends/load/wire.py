@@ -71,15 +71,43 @@ class _Scan:
         if self._flexible and self._uvarint():
             raise DecodeError("an answer with tagged fields that are not known")
 
-    def rows(self, topic: int, width: int) -> None:
-        """Note the rows of a topic, and go to their end."""
-        count = self.length()
-        if not 0 <= count * width <= len(self.body) - self.at:
-            raise DecodeError(f"{count} rows in an answer that is shorter")
-        self.topics.append(topic)
-        self.starts.append(self.at)
-        self.counts.append(count)
-        self.at += count * width
+    def note(self, topics: Mapping[bytes, int], width: int) -> None:
+        """Note the rows of all topics that follow, and go to their end."""
+        walk = self._walk_flexible if self._flexible else self._walk
+        walk(self.length(), topics, width)
+        if any(count < 0 for count in self.counts) or self.at > len(self.body):
+            raise DecodeError("rows in an answer that is shorter")
+
+    def _walk(self, number: int, topics: Mapping[bytes, int], width: int) -> None:
+        for _ in range(number):
+            self.topics.append(topics.get(self.text(), -1))
+            count = self.length()
+            self.starts.append(self.at)
+            self.counts.append(count)
+            self.at += count * width
+
+    def _walk_flexible(self, number: int, topics: Mapping[bytes, int], width: int) -> None:
+        """Walk without calls: there may be as many topics as partitions."""
+        body, at = self.body, self.at
+        numbers, starts, counts = self.topics, self.starts, self.counts
+        for _ in range(number):
+            length = body[at]
+            at += 1
+            if length > 127:
+                length, at = _long_uvarint(body, at - 1)
+            end = at + length - 1
+            numbers.append(topics.get(body[at:end], -1))
+            count, at = body[end] - 1, end + 1
+            if count > 126:
+                count, at = _long_uvarint(body, end)
+                count -= 1
+            starts.append(at)
+            counts.append(count)
+            at += count * width
+            if body[at]:
+                raise DecodeError("an answer with tagged fields that are not known")
+            at += 1
+        self.at = at
 
     def table(self, kind: np.dtype[np.void]) -> tuple[Ints, npt.NDArray[np.void]]:
         """Return the topic of each noted row, and the rows."""
@@ -94,14 +122,20 @@ class _Scan:
         return np.repeat(np.array(self.topics, np.int64), counts), table
 
     def _uvarint(self) -> int:
-        value = shift = 0
-        while True:
-            byte = self.body[self.at]
-            self.at += 1
-            value |= (byte & 127) << shift
-            if byte < 128:
-                return value
-            shift += 7
+        value, self.at = _long_uvarint(self.body, self.at)
+        return value
+
+
+def _long_uvarint(body: bytes, at: int) -> tuple[int, int]:
+    """Return an unsigned number of any length, and the position after it."""
+    value = shift = 0
+    while True:
+        byte = body[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at
+        shift += 7
 
 
 def _kind(fields: Sequence[tuple[str, str]], *, flexible: bool) -> "np.dtype[np.void]":
@@ -144,9 +178,7 @@ def read_log_dirs(body: bytes, version: int, topics: Mapping[bytes, int]) -> Row
 def _log_dir(scan: _Scan, version: int, width: int, topics: Mapping[bytes, int]) -> int:
     code = scan.int16()
     scan.text()
-    for _ in range(scan.length()):
-        scan.rows(topics.get(scan.text(), -1), width)
-        scan.tags()
+    scan.note(topics, width)
     scan.at += 16 * (version >= 4) + (version >= 5)
     scan.tags()
     return code
@@ -175,9 +207,7 @@ def read_offsets(body: bytes, version: int, topics: Mapping[bytes, int]) -> Rows
     kind, scan = _kind(_OFFSET, flexible=flexible), _Scan(body, flexible=flexible)
     try:
         scan.at = 4
-        for _ in range(scan.length()):
-            scan.rows(topics.get(scan.text(), -1), kind.itemsize)
-            scan.tags()
+        scan.note(topics, kind.itemsize)
     except (IndexError, ValueError, error) as reason:
         raise DecodeError("an answer that ends too early") from reason
     numbers, table = scan.table(kind)
@@ -242,21 +272,39 @@ def read_committed(body: bytes, _version: int, topics: Mapping[bytes, int]) -> l
 
 def _committed_rows(scan: _Scan, topics: Mapping[bytes, int]) -> Rows:
     """Read the topics of a group. The metadata that clients may add makes rows of different sizes."""
-    starts, counts, numbers = [], [], []
+    parts: list[Ints] = []
+    counts, numbers = [], []
     for _ in range(scan.length()):
         numbers.append(topics.get(scan.text(), -1))
         counts.append(scan.length())
-        for _ in range(counts[-1]):
-            starts.append(scan.at)
-            scan.at += _AFTER_METADATA
-            scan.text()
-            scan.at += 2
-            scan.tags()
+        parts.append(_committed_starts(scan, counts[-1]))
         scan.tags()
-    at = np.array(starts, np.int64)[:, None] + np.arange(_COMMITTED.itemsize)
-    if starts and int(at[-1, -1]) >= len(scan.body):
-        raise DecodeError("an answer that ends too early")
+    starts = np.concatenate([np.zeros(0, np.int64), *parts])
+    at = starts[:, None] + np.arange(_COMMITTED.itemsize)
     taken = np.ascontiguousarray(np.frombuffer(scan.body, np.uint8)[at])
     table = taken.view(_COMMITTED).reshape(len(starts))
     codes = np.repeat(np.array(numbers, np.int64), np.array(counts, np.int64))
     return Rows(codes, _int64(table["partition"]), (_int64(table["offset"]),))
+
+
+def _committed_starts(scan: _Scan, count: int) -> Ints:
+    """Return where the rows of a topic start, and go to their end."""
+    width = _AFTER_METADATA + 4
+    end = scan.at + count * width
+    if count < 0:
+        raise DecodeError("rows in an answer that is shorter")
+    if end <= len(scan.body):
+        # Without metadata all rows have the same size: its length is 0 (null) or 1 (empty) in each.
+        lengths = np.frombuffer(scan.body, np.uint8)[scan.at + _AFTER_METADATA : end : width]
+        if (lengths <= 1).all():
+            starts: Ints = scan.at + width * np.arange(count)
+            scan.at = end
+            return starts
+    found = []
+    for _ in range(count):
+        found.append(scan.at)
+        scan.at += _AFTER_METADATA
+        scan.text()
+        scan.at += 2
+        scan.tags()
+    return np.array(found, np.int64)

@@ -21,6 +21,13 @@ from protocol.messages.list_offsets_response import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+from protocol.messages.offset_fetch_request import OffsetFetchRequest
+from protocol.messages.offset_fetch_response import (
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopics,
+)
 
 NAMES = {b"a": 0, b"b" * 200: 1}
 NUMBERS = st.integers(0, 2**31 - 1)
@@ -117,3 +124,36 @@ def test_an_answer_that_makes_no_sense_is_refused(body: bytes, version: int) -> 
         wire.read_offsets(body, version + 4, NAMES)
     except DecodeError:
         pass
+
+
+@given(
+    st.lists(st.lists(st.tuples(NUMBERS, SIZES, st.sampled_from(["", None, "by me"]))), max_size=2),
+    st.sampled_from(wire.COMMITTED_VERSIONS),
+)
+def test_committed_offsets_are_those_that_the_codec_decodes(topics: list[Any], version: int) -> None:
+    rows = [
+        OffsetFetchResponseTopics(
+            name.decode(),
+            partitions=[OffsetFetchResponsePartitions(p, o, -1, text, 0) for p, o, text in each],
+        )
+        for name, each in zip(NAMES, topics, strict=False)
+    ]
+    answer = OffsetFetchResponse(
+        groups=[OffsetFetchResponseGroup("g", rows), OffsetFetchResponseGroup("h", (), 30)]
+    )
+    first, second = wire.read_committed(
+        bytes(codec(OffsetFetchResponse, version).encode(answer)), version, NAMES
+    )
+    found = first.rows
+    expected = [(number, p, o) for number, each in enumerate(topics) for p, o, _ in each]
+    assert (
+        list(zip(*(x.tolist() for x in (found.topics, found.partitions, *found.values)), strict=True))
+        == expected
+    )
+    assert (first.name, first.code, second.name, second.code) == ("g", 0, "h", 30)
+
+
+@pytest.mark.parametrize("version", wire.COMMITTED_VERSIONS)
+def test_the_codec_reads_a_request_for_committed_offsets(version: int) -> None:
+    request = codec(OffsetFetchRequest, version).decode(wire.committed_request(version, ["a", "b" * 200]))
+    assert [(each.group_id, each.topics) for each in request.groups] == [("a", None), ("b" * 200, None)]
