@@ -43,7 +43,7 @@ from controller.messages.events import (
 )
 from controller.model.cluster import ResourceType, TopicPartition
 from controller.model.configs import CORDONED_LOG_DIRS, PARTITION_BYTES, PRODUCE_RATE
-from controller.model.replicas import NOTHING_STORED, StoredReplica, StoredReplicas
+from controller.model.replicas import StoredReplicas
 from controller.ports import SubmitEvent
 from controller.state.state import State
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
@@ -259,13 +259,16 @@ class EmbeddedBrokers:
         partition = self._state.cluster.partition(*key)
         if partition is None:
             return None
-        found = []
+        brokers, sizes, paths = [], [], []
+        volume, now = self._volume(key.topic), self._clock.now()
         for broker in partition.replicas:
-            size = self.arrived(key, broker)
-            path = None if size is None else self.brokers[broker].log_dirs.find(key)
-            if size is not None and path is not None:
-                found.append(StoredReplica(broker, size, path))
-        return NOTHING_STORED.updated(found, partition.replicas) if found else None
+            host = self.brokers.get(broker)
+            replica = None if host is None else host.replicas.get(key)
+            if host is not None and replica is not None and (path := host.log_dirs.find(key)) is not None:
+                brokers.append(broker)
+                sizes.append(int(replica.log.bytes(volume, now)))
+                paths.append(path)
+        return StoredReplicas(tuple(brokers), tuple(sizes), tuple(paths)) if brokers else None
 
     def arrived(self, key: TopicPartition, broker: int) -> int | None:
         """Return the bytes that the broker has of the partition.

@@ -63,7 +63,10 @@ class LogDirs:
 
     def find(self, key: TopicPartition) -> str | None:
         """Return the directory of the replica, even if its disk has failed; None if there is no replica."""
-        return next((path for path, logs in self.placed.items() if key in logs), None)
+        for path, logs in self.placed.items():
+            if key in logs:
+                return path
+        return None
 
     def log(self, key: TopicPartition) -> Log | None:
         """Return the replica's log; None if there is none, or its disk has failed."""
