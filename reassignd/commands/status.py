@@ -11,14 +11,13 @@ import click
 
 from common.rates import in_rate
 from common.units import in_bytes, in_time
-from common.wording import as_json, counted, printable
+from common.wording import as_json, counted
 from reassignd.commands.confirm import YES, confirm
 from reassignd.commands.help import examples
 from reassignd.commands.options import JSON, with_client
 from reassignd.commands.output import broker_lines, duration, echo, endings, job_lines, reason_lines, when
 from reassignd.commands.schedule import in_words
 from reassignd.commands.table import Safe, columns, look, safe, with_table
-from reassignd.config.errors import UnreachableError
 
 if TYPE_CHECKING:
     from reassignd.client import Client
@@ -41,7 +40,11 @@ ALARMS = re.compile("UNHEALTHY|UNREACHABLE|NOT SEEN")
 @with_table
 @with_client
 def status(client: "Client", output_format: str, watch: bool, interval: float) -> None:
-    """Show the cluster, the jobs, the reasons of partitions that do not move, and the limits."""
+    """Show the cluster, the jobs, the reasons of partitions that do not move, and the limits.
+
+    With --watch on a terminal, keys act at once: q quits, p pauses or resumes everything after a question,
+    + and - change limit P by one, and ? shows the keys.
+    """
     if not watch:
         echo(_page(client, output_format))
         return
@@ -56,18 +59,9 @@ def _watch(client: "Client", output_format: str, interval: float) -> None:
         while True:
             echo(_page(client, output_format) + ("" if output_format == JSON else "\n"))
             time.sleep(interval)
-    from rich.live import Live
-    from rich.text import Text
+    from reassignd.commands.watch import watch
 
-    with Live(auto_refresh=False, screen=True) as live:
-        while True:
-            try:
-                page = "\n".join(screen(_answer(client), *live.console.size))
-            except UnreachableError as error:
-                page = printable(str(error))
-            text = Text.from_ansi(page, no_wrap=True, overflow="ellipsis")
-            live.update(text, refresh=True)
-            time.sleep(interval)
+    watch(client, interval, lambda: _answer(client), screen)
 
 
 def _page(client: "Client", output_format: str) -> str:
