@@ -9,6 +9,7 @@ const PATHS = {
   jobs: "M4 6h10M4 12h16M4 18h7M18 4v4M16 6h4",
   brokers: "M4 4h16v6H4zM4 14h16v6H4zM8 7h.01M8 17h.01",
   topics: "M12 3l9 5-9 5-9-5zM3 12l9 5 9-5M3 16l9 5 9-5",
+  load: "M4 20V11M9 20V5M14 20v-7M19 20V8",
   plan: "M5 12h11M12 7l5 5-5 5M20 5v14",
   settings: "M4 7h9M17 7h3M4 17h3M11 17h9M15 5v4M9 15v4",
   history: "M12 8v4l3 2M4 12a8 8 0 1 0 3-6.2M4 4v4h4",

@@ -6,6 +6,7 @@ import { page as brokers } from "./pages/brokers.js";
 import { page as history } from "./pages/history.js";
 import { page as job } from "./pages/job.js";
 import { page as jobs } from "./pages/jobs.js";
+import { page as load } from "./pages/load.js";
 import { page as map } from "./pages/map.js";
 import { page as overview } from "./pages/overview.js";
 import { page as partition } from "./pages/partition.js";
@@ -26,6 +27,7 @@ export const ROUTES = [
   { path: "topics", label: "Topics", icon: "topics", key: "t", page: topics },
   { path: "topics/:topic", page: topic },
   { path: "topics/:topic/:partition", page: partition },
+  { path: "load", label: "Load", icon: "load", key: "l", page: load },
   { path: "plan", label: "Plan", icon: "plan", key: "p", page: plan },
   { path: "plan/propose", page: propose },
   { path: "settings", label: "Settings", icon: "settings", key: "s", page: settings },

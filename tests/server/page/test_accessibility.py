@@ -87,6 +87,7 @@ def test_axe_finds_what_is_wrong(busy: Site) -> None:
         "#/topics",
         "#/topics/foo",
         "#/topics/foo/30",
+        "#/load",
     ],
 )
 def test_axe_finds_nothing_serious_on_a_page(busy: Site, path: str) -> None:
