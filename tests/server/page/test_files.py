@@ -1,6 +1,7 @@
 """The files of the page."""
 
 import re
+from functools import cache
 from importlib.resources import files
 from itertools import chain
 from posixpath import dirname, join, normpath
@@ -26,42 +27,53 @@ from server.audit.detail import AuditDetail
 from server.page.files import MOVED, TYPES, assets, document
 
 
-async def get(path: str, **headers: str) -> httpx.Response:
+@cache
+def site() -> Starlette:
+    """The page alone. Its many routes are compiled once for all tests."""
+
     async def page(request: Request) -> Response:
         return document(request)
 
-    app = Starlette(routes=[Route("/", page), *assets()])
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as client:
-        return await client.get(
-            path, headers={name.replace("_", "-"): each for name, each in headers.items()}
-        )
+    return Starlette(routes=[Route("/", page), *assets()])
 
 
-async def modules(first: str) -> dict[str, str]:
+async def get(path: str, **headers: str) -> httpx.Response:
+    sent = {name.replace("_", "-"): each for name, each in headers.items()}
+    transport = httpx.ASGITransport(site())
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        return await client.get(path, headers=sent)
+
+
+def read(path: str) -> str:
+    return files("server.page").joinpath(path).read_text("utf-8")
+
+
+@cache
+def modules(first: str) -> dict[str, str]:
     """Return the module and all that it imports, by path."""
     found: dict[str, str] = {}
     paths = [first]
     while paths:
         path = paths.pop()
         if path not in found:
-            found[path] = (await get(f"/{path}")).text
+            found[path] = read(path)
             paths += [
                 normpath(join(dirname(path), each)) for each in re.findall(r' from "([^"]+)"', found[path])
             ]
     return found
 
 
-async def scripts() -> str:
+def scripts() -> str:
     """Return all modules of the page."""
-    return "\n".join((await modules("app.js")).values())
+    return "\n".join(modules("app.js").values())
 
 
 async def test_the_page_loads_served_files_only() -> None:
     html = (await get("/")).text
     loaded = re.findall(r'(?:src|href)="([^"]+\.(?:js|css))"', html)
-    assert {name for name in loaded if name.endswith(".js")} == set(await modules("app.js"))
+    assert {name for name in loaded if name.endswith(".js")} == set(modules("app.js"))
     assert not re.search(r"https?:|//[a-z]|<script(?![^>]*src)|\son\w+=|\sstyle=", html)
-    for name in (*loaded, *await modules("app.js")):
+    for name in (*loaded, *modules("app.js")):
         assert (await get(f"/{name}")).status_code == 200
 
 
@@ -92,19 +104,19 @@ async def test_a_client_without_compression_gets_the_same_file() -> None:
 
 async def test_every_file_belongs_to_the_page() -> None:
     loaded = re.findall(r'href="([^"]+\.css)"', (await get("/")).text)
-    assert set(TYPES) == {"index.html", *loaded, *await modules("app.js")}
+    assert set(TYPES) == {"index.html", *loaded, *modules("app.js")}
 
 
 @pytest.mark.parametrize(("path", "address"), MOVED.items())
 async def test_old_addresses_lead_to_the_pages(path: str, address: str) -> None:
     answer = await get(f"/{path}")
     assert (answer.status_code, answer.headers["location"]) == (307, address)
-    routes = re.findall(r'path: "([^"]*)"', (await modules("app.js"))["routes.js"])
+    routes = re.findall(r'path: "([^"]*)"', modules("app.js")["routes.js"])
     assert address.removeprefix("./#/") in routes
 
 
-async def test_the_wizards_use_fields_that_exist() -> None:
-    used = await modules("pages/propose.js")
+def test_the_wizards_use_fields_that_exist() -> None:
+    used = modules("pages/propose.js")
     wizard = used["pages/propose.js"]
     goals = re.findall(r'^  \["(\w+)", ', used["goals.js"], re.MULTILINE)
     names = re.findall(r'name: "(\w+)"|(?:choices|check|text)\("(\w+)"', used["goals.js"])
@@ -126,14 +138,14 @@ async def test_a_page_may_run_its_own_scripts_only() -> None:
         assert headers["x-content-type-options"] == "nosniff"
 
 
-async def test_values_are_never_used_as_markup() -> None:
-    script = await scripts()
+def test_values_are_never_used_as_markup() -> None:
+    script = scripts()
     assert "textContent" in script
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", script)
 
 
 async def test_every_element_that_the_scripts_use_exists() -> None:
-    named = set(re.findall(r'\belement\("([\w-]+)"', await scripts()))
+    named = set(re.findall(r'\belement\("([\w-]+)"', scripts()))
     assert len(named) > 5
     assert named <= set(re.findall(r'id="([\w-]+)"', (await get("/")).text))
 
@@ -152,22 +164,20 @@ async def test_every_element_that_the_scripts_use_exists() -> None:
         ("pages/history.js", "detail", AuditDetail),
     ],
 )
-async def test_the_scripts_read_fields_of_the_models_only(
-    first: str, variable: str, model: type[Struct]
-) -> None:
-    script = "\n".join((await modules(first)).values())
+def test_the_scripts_read_fields_of_the_models_only(first: str, variable: str, model: type[Struct]) -> None:
+    script = "\n".join(modules(first).values())
     used = set(re.findall(rf"(?<![\w.]){variable}\.(\w+)(?!\()\b", script)) - {"js"}
     assert used
     assert used <= set(model.__struct_encode_fields__)
 
 
-async def test_every_state_of_a_partition_can_be_selected() -> None:
-    [states] = re.findall(r"const STATES = \[(.*)\];", (await modules("app.js"))["job_parts.js"])
+def test_every_state_of_a_partition_can_be_selected() -> None:
+    [states] = re.findall(r"const STATES = \[(.*)\];", modules("app.js")["job_parts.js"])
     assert {state.value for state in PartState} <= set(re.findall(r'"([^"]+)"', states))
 
 
-async def test_every_action_of_the_audit_log_can_be_selected_and_is_described() -> None:
-    script = (await modules("app.js"))["audit_words.js"]
+def test_every_action_of_the_audit_log_can_be_selected_and_is_described() -> None:
+    script = modules("app.js")["audit_words.js"]
     [actions] = re.findall(r"const ACTIONS = \[(.*)\];", script)
     assert set(re.findall(r'"(\w+)"', actions)) == set(AuditAction)
     [table] = re.findall(r"const WHAT = \{\n(.*?)\n\};", script, re.DOTALL)
@@ -177,5 +187,5 @@ async def test_every_action_of_the_audit_log_can_be_selected_and_is_described() 
 def test_only_the_tokens_have_values_of_colors() -> None:
     for name in TYPES:
         if name.endswith(".css") and name != "tokens.css":
-            text = files("server.page").joinpath(name).read_text("utf-8")
+            text = read(name)
             assert not re.search(r"#[0-9a-f]{3,8}\b(?=[^{]*[;}])", text), name
