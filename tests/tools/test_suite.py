@@ -40,7 +40,7 @@ def test_a_part_does_not_run_without_what_it_needs(capfd: pytest.CaptureFixture[
 
 def test_a_signal_ends_all_parts(tmp_path: Path) -> None:
     started = tmp_path / "started"
-    waiting = f"sh -c 'touch {started} && sleep 600'"
+    waiting = f"sh -c ': > {started}; exec sleep 600'"
     program = "from tools import suite, parts; import sys; "
     program += f"suite.SUITES['unit'] = [parts.Part('waits', {waiting!r})]; sys.exit(suite.main())"
     process = subprocess.Popen(
