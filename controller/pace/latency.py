@@ -134,7 +134,7 @@ class LatencyWindow:
 
     def _mean(self, values: Sequence[float]) -> float:
         most = MOST_TIMES * self.idle.short if self.idle is not None else max(values)
-        return fmean(min(value, most) for value in values)
+        return fmean([min(value, most) for value in values])
 
     def long(self) -> float | None:
         """Return the higher quantile of the longer time; None if there are too few latencies."""
