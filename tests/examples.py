@@ -25,8 +25,8 @@ def examples(stated: int) -> int:
     return stated if wanted == ALL else int(wanted)
 
 
-def some(cases: Sequence[Case], seed: str) -> Sequence[Case]:
-    """A fifth of the cases, by the seed; all where the environment says how many examples."""
+def some(cases: Sequence[Case], seed: str, share: int = QUICK) -> Sequence[Case]:
+    """One in `share` of the cases, by the seed; all where the environment says how many examples."""
     if "REASSIGND_EXAMPLES" in os.environ:
         return cases
-    return Random(seed).sample(cases, len(cases) // QUICK)
+    return Random(seed).sample(cases, len(cases) // share)

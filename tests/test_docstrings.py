@@ -19,7 +19,7 @@ from common.error_codes import ErrorCode
 from controller.cluster.config_keys import BROKER_KEYS, TOPIC_KEYS
 from controller.model.access import Operation
 from reassignd.config.settings import KEYS
-from tests.test_layout import GENERATED, PACKAGES, ROOT, name_of, written
+from tests.test_layout import GENERATED, PACKAGES, ROOT, name_of, statements, written
 
 QUOTED = re.compile(r"`([^`\n]+)`")
 FILE = re.compile(r"[\w./-]+\.(?:py|md|json|toml|sh|yaml|yml|js|css|html)")
@@ -64,7 +64,7 @@ class Module:
         self.path = path
         text = path.read_text("utf-8")
         tree = ast.parse(text)
-        texts = [each for each in ast.walk(tree) if isinstance(each, ast.Expr)]
+        texts = [each for each in statements(tree) if isinstance(each, ast.Expr)]
         constants = [each.value for each in texts if isinstance(each.value, ast.Constant)]
         self.docs = [(each.lineno, each.value) for each in constants if isinstance(each.value, str)]
         self.words = set(WORD.findall(without(text.splitlines(), constants)))

@@ -80,7 +80,7 @@ from controller.views.jobs import parts, queued, totals
 from controller.views.reassignments import counts, ongoing
 from tests.builders import InMemoryController, key, partition, records, registration
 from tests.controller.kraft import Gateway, own
-from tests.examples import some
+from tests.examples import QUICK, some
 
 NAMES = ["foo-0", "foo-1", "foo-2", "bar-0", "bar-1", "new-0"]
 KEYS = [key(name) for name in NAMES]
@@ -333,7 +333,7 @@ def test_a_gateway_accepts_every_event_after_changes_during_its_downtime(
     old = before()
     change(old)
     kafka = old.kafka
-    for event in some(EVENTS, f"{before.__name__} {change.__name__} {passage.__name__}"):
+    for event in some(EVENTS, f"{before.__name__} {change.__name__} {passage.__name__}", 2 * QUICK):
         old.kafka = deepcopy(kafka)
         gateway = passage(old)
         feed(gateway, event)
