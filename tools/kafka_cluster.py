@@ -48,7 +48,7 @@ from tools.kafka_settings import (
 from tools.ports import free_ports
 from tools.waiting import wait_until
 
-BOOT_SECONDS = 180
+BOOT_SECONDS = 300
 ANY = 1
 """What a filter of ACLs leaves open."""
 

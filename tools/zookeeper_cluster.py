@@ -20,7 +20,7 @@ from typing import Self
 from tools.java import BROKER, QUICK_START, class_archive, find_java, is_complete, java_command
 from tools.ports import free_ports
 
-BOOT_SECONDS = 120
+BOOT_SECONDS = 300
 STOP_SECONDS = 120
 QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=info"
 
