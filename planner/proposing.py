@@ -9,12 +9,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from common.wording import counted
 from planner.model.snapshot import TOPIC_PARTITION, Broker, Snapshot, read_snapshot
 from planner.proposals.problem.goal import (
+    RATE_LOADS,
     Goal,
+    LoadName,
+    Measure,
     MissingSolverError,
     Problem,
     ProposalError,
@@ -30,6 +33,21 @@ if TYPE_CHECKING:
     from planner.spark import Session
 
 
+LOADS: tuple[LoadName, ...] = get_args(LoadName)
+SETS_OF_LOADS: Mapping[str, frozenset[LoadName]] = {
+    "both": frozenset({"replicas", "bytes"}),
+    "load": frozenset({"bytes", "in", "out"}),
+}
+"""Words for several loads."""
+LOADS_OF_MEASURES: Mapping[Measure, frozenset[LoadName]] = {
+    "replicas": frozenset({"replicas"}),
+    "bytes": frozenset({"bytes"}),
+    "both": frozenset({"replicas", "bytes"}),
+}
+"""What is evened out without rates."""
+MEASURES: Mapping[frozenset[LoadName], Measure] = {loads: by for by, loads in LOADS_OF_MEASURES.items()}
+
+
 class GoalOptions(NamedTuple):
     """A goal, the partitions that may change, and whether those that are being reassigned are left out."""
 
@@ -42,6 +60,8 @@ class GoalOptions(NamedTuple):
     """Refuse a cluster of which the size of a replica is not known."""
     partitions: frozenset[TOPIC_PARTITION] | None = None
     """Those of the topics that may change; None: all of them."""
+    allow_unknown: bool = False
+    """Count rates as 0 where they are not known, rather than refuse the plan."""
 
 
 def read_goal_options(words: Sequence[str], options: Mapping[str, Any]) -> GoalOptions:
@@ -49,7 +69,35 @@ def read_goal_options(words: Sequence[str], options: Mapping[str, Any]) -> GoalO
 
     Raises ProposalError.
     """
-    goal = read_goal(words)
+    goal = _with_levels(read_goal(words), options)
+    goal = _with_relief(goal, words, options)
+    goal = goal._replace(
+        spread=_spread(goal, options.get("spread")),
+        minimize=options.get("minimize") or ("bytes" if goal.relieves else "moves"),
+        strict_racks=bool(options.get("strict_racks")),
+        max_moves=options.get("max_moves"),
+        repair_racks=goal.repair_racks or bool(options.get("fix_racks")),
+        rack_aware=not options.get("disable_rack_aware"),
+        weights=read_weights(options.get("weights") or ()),
+    )
+    goal = _with_loads(goal, options)
+    chosen, excluded = options.get("topics"), options.get("exclude_topics")
+    given = {"--topics": chosen, "--exclude-topics": excluded}
+    choice = " and ".join(f"{option} '{text}'" for option, text in given.items() if text is not None)
+    partitions = options.get("partitions")
+    return GoalOptions(
+        goal,
+        chosen_topics(chosen, excluded),
+        bool(options.get("skip_moving")),
+        choice,
+        bool(options.get("strict_sizes")),
+        None if partitions is None else frozenset((topic, number) for topic, number in partitions),
+        bool(options.get("allow_unknown")),
+    )
+
+
+def _with_levels(goal: Goal, options: Mapping[str, Any]) -> Goal:
+    """Return the goal with the options that have a default of their own. Raises ProposalError."""
     if (tolerance := options.get("tolerance")) is not None:
         goal = goal._replace(tolerance=read_tolerance(tolerance))
     if (leaders := options.get("leaders")) is not None:
@@ -62,24 +110,62 @@ def read_goal_options(words: Sequence[str], options: Mapping[str, Any]) -> GoalO
         goal = goal._replace(headroom=_percentage("--headroom", headroom))
     if (max_bytes := options.get("max_bytes")) is not None:
         goal = goal._replace(max_bytes=read_bytes(max_bytes))
-    goal = _with_relief(goal, words, options)
-    goal = goal._replace(
-        by=options.get("by") or goal.by,
-        spread=_spread(goal, options.get("spread")),
-        minimize=options.get("minimize") or ("bytes" if goal.relieves else "moves"),
-        strict_racks=bool(options.get("strict_racks")),
-        max_moves=options.get("max_moves"),
-        repair_racks=goal.repair_racks or bool(options.get("fix_racks")),
-        rack_aware=not options.get("disable_rack_aware"),
-        weights=read_weights(options.get("weights") or ()),
-    )
-    chosen, excluded = options.get("topics"), options.get("exclude_topics")
-    given = {"--topics": chosen, "--exclude-topics": excluded}
-    choice = " and ".join(f"{option} '{text}'" for option, text in given.items() if text is not None)
-    flags = bool(options.get("skip_moving")), choice, bool(options.get("strict_sizes"))
-    partitions = options.get("partitions")
-    only = None if partitions is None else frozenset((topic, number) for topic, number in partitions)
-    return GoalOptions(goal, chosen_topics(chosen, excluded), *flags, only)
+    return goal
+
+
+def _with_loads(goal: Goal, options: Mapping[str, Any]) -> Goal:
+    """Return the goal with --by, --tolerance-of and --at. Raises ProposalError."""
+    by, at = options.get("by"), options.get("at")
+    tolerances = _tolerances(options.get("tolerance_of") or ())
+    loads = _loads(by) if by is not None else LOADS_OF_MEASURES[goal.by]
+    if not goal.even_counts:
+        given = [
+            name for name, value in (("--by", by), ("--tolerance-of", tolerances), ("--at", at)) if value
+        ]
+        if given and (given != ["--by"] or loads & RATE_LOADS):
+            raise ProposalError([f"{given[0]} needs add or balance"])
+        return goal._replace(by=MEASURES.get(loads, goal.by))
+    if other := sorted(tolerances.keys() - loads):
+        raise ProposalError([f"--tolerance-of {other[0]}: --by does not even out {other[0]}"])
+    if loads in MEASURES:
+        if at is not None:
+            raise ProposalError(["--at needs --by with in, out or leaders-in"])
+        measured = goal._replace(by=MEASURES[loads])
+        measured = measured._replace(tolerance=tolerances.get("replicas", goal.tolerance))
+        return measured._replace(byte_tolerance=tolerances.get("bytes", goal.byte_tolerance))
+    if goal.spread == "topic":
+        raise ProposalError(["--spread topic cannot be combined with --by in, out or leaders-in"])
+    if options.get("leaders") == "keep" and loads & {"out", "leaders-in"}:
+        raise ProposalError(["--by out and leaders-in change leaders: they need --leaders balance"])
+    ordered = tuple(each for each in LOADS if each in loads)
+    return goal._replace(loads=ordered, tolerance_of=tolerances, at=at or goal.at)
+
+
+def _loads(text: str) -> frozenset[LoadName]:
+    """Read `bytes,in,out`. Raises ProposalError."""
+    names: set[LoadName] = set()
+    for each in text.split(","):
+        if each in SETS_OF_LOADS:
+            names |= SETS_OF_LOADS[each]
+        elif each in LOADS:
+            names.add(each)
+        else:
+            expected = ", ".join((*LOADS, *SETS_OF_LOADS))
+            raise ProposalError([f"--by '{text[:40]}': expected {expected}, or several, separated by commas"])
+    return frozenset(names)
+
+
+def _tolerances(texts: Iterable[str]) -> dict[LoadName, Fraction]:
+    """Read `in=10%`, once for each load. Raises ProposalError."""
+    tolerances: dict[LoadName, Fraction] = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        if name not in LOADS or name in tolerances:
+            raise ProposalError(
+                [f"--tolerance-of '{text[:40]}': expected LOAD=PERCENT once for each of {', '.join(LOADS)}"]
+            )
+        tolerances[name] = _percentage("--tolerance-of", value)
+    return tolerances
 
 
 def _with_relief(goal: Goal, words: Sequence[str], options: Mapping[str, Any]) -> Goal:
@@ -150,6 +236,7 @@ def propose_for(snapshot: Snapshot, goal_options: GoalOptions) -> Proposal:
 
 def propose_from(cluster: Mapping[int, Broker], columns: "Columns", goal_options: GoalOptions) -> Proposal:
     """Find a plan for the brokers and partitions of a cluster. Raises ProposalError, MissingSolverError."""
+    from planner.proposals.problem.loads import unknown_rates
     from planner.proposals.size_notes import tiered_note, unknown_sizes
 
     chosen = _chosen_rows(columns, goal_options)
@@ -159,9 +246,13 @@ def propose_from(cluster: Mapping[int, Broker], columns: "Columns", goal_options
     unknown = unknown_sizes(columns, strict=goal_options.strict_sizes)
     if unknown and goal_options.strict_sizes:
         raise ProposalError([unknown])
+    rates = unknown_rates(columns, goal_options.goal)
+    if rates and not goal_options.allow_unknown:
+        raise ProposalError([f"{rates}; --allow-unknown counts them as 0"])
     cluster = _with_failed_brokers(cluster, columns, goal_options.goal)
     proposal = propose(problem_from(cluster, columns, goal_options.goal, chosen))
-    more = unknown, tiered_note(columns, proposal)
+    rates = rates and f"{rates}: they count as 0"
+    more = rates, unknown, tiered_note(columns, proposal)
     return proposal._replace(notes=(*proposal.notes, *filter(None, more)))
 
 
@@ -336,11 +427,12 @@ def _factor(text: str) -> int:
 def propose(problem: Problem) -> Proposal:
     """Find a plan with the fewest moves. Raises ProposalError, MissingSolverError."""
     try:
+        from planner.proposals.by_load.solve_loads import solve_loads
         from planner.proposals.outcome import outcome
         from planner.proposals.solver.solve import solve
     except ModuleNotFoundError as error:
         raise MissingSolverError from error
-    solution = solve(problem)
+    solution = solve_loads(problem) if problem.goal.loads else solve(problem)
     proposal = outcome(problem, solution)
     if solution.short and not problem.goal.allow_partial:
         reasons = [*solution.short, "--allow-partial accepts a plan that comes as near as possible"]

@@ -3,6 +3,7 @@
 import numpy as np
 
 from controller.model.replicas import Replicas
+from planner.proposals.load_changes import load_changes
 from planner.proposals.problem.arrays import Flags, Ints
 from planner.proposals.problem.counts import topic_excess
 from planner.proposals.problem.goal import Problem, ProblemRow
@@ -24,15 +25,8 @@ def outcome(problem: Problem, solution: Solution) -> Proposal:
     if solution.elected is not None:
         changed[np.flatnonzero(table.free)[solution.elected]] = True
     new = new_replicas(before[changed], after[changed])
-    # Before the plan, drained brokers still count as places.
-    lengths = np.unique([*(before >= 0).sum(axis=1), *(after >= 0).sum(axis=1)]).tolist()
-    present = Layout([node._replace(usable=True) for node in problem.nodes], table.brokers, lengths)
-    free = table.free
-    excess, topics = present.total_excess(before[free]), _topic_excess(problem, before)
-    excess_after, topics_after = excess, topics
-    if not problem.goal.changes_order_only:
-        layout = Layout(problem.nodes, table.brokers, lengths)
-        excess_after, topics_after = layout.total_excess(after[free]), _topic_excess(problem, after)
+    excess, excess_after, topics, topics_after = _excess(problem, before, after)
+    brokers = _brokers(problem, solution, before, after, changed)
     return Proposal(
         _changes(table, after, np.flatnonzero(changed)),
         int(new.sum()),
@@ -40,7 +34,7 @@ def outcome(problem: Problem, solution: Solution) -> Proposal:
         int((after[changed][:, 0] != before[changed][:, 0]).sum()),
         excess,
         excess_after,
-        _brokers(problem, solution, before, after, changed),
+        brokers,
         (*problem.left_out, *solution.left_out),
         solution.widened,
         solution.moves_bound,
@@ -51,7 +45,22 @@ def outcome(problem: Problem, solution: Solution) -> Proposal:
         _below_min_isr(table, before[changed], after[changed], changed),
         solution.notes,
         0 if solution.elected is None else int(solution.elected.sum()),
+        load_changes(problem, after, brokers),
+        solution.bytes_estimate,
     )
+
+
+def _excess(problem: Problem, before: Ints, after: Ints) -> tuple[int, int, int, int]:
+    """Return the excess of racks before and after the plan, then that of topics."""
+    table = problem.table
+    # Before the plan, drained brokers still count as places.
+    lengths = np.unique([*(before >= 0).sum(axis=1), *(after >= 0).sum(axis=1)]).tolist()
+    present = Layout([node._replace(usable=True) for node in problem.nodes], table.brokers, lengths)
+    racks, topics = present.total_excess(before[table.free]), _topic_excess(problem, before)
+    if problem.goal.changes_order_only:
+        return racks, racks, topics, topics
+    layout = Layout(problem.nodes, table.brokers, lengths)
+    return racks, layout.total_excess(after[table.free]), topics, _topic_excess(problem, after)
 
 
 def _topic_excess(problem: Problem, lists: Ints) -> int:

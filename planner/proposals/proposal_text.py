@@ -9,7 +9,7 @@ from common.units import in_bytes
 from common.wording import counted, some
 from controller.model.plan import Entry, plan_of
 from planner.proposals.problem.goal import LeftOut, ProblemRow
-from planner.proposals.result import BrokerChange, InSyncLoss, Lists, Proposal
+from planner.proposals.result import BrokerChange, InSyncLoss, Lists, LoadChange, Proposal, in_units
 
 MOST_LINES = 20
 """Most lines of one kind of note."""
@@ -38,6 +38,8 @@ def as_dict(proposal: Proposal) -> dict[str, Any]:
         "fewest_bytes_proven": proposal.fewest_bytes_proven,
         "leader_changes": proposal.leader_changes,
         "elections": proposal.elections,
+        "bytes_estimate": proposal.bytes_estimate,
+        "loads": [_load_dict(each) for each in proposal.loads],
         "in_sync_loss": proposal.in_sync_loss._asdict(),
         "below_min_isr": proposal.below_min_isr,
         "rack_excess": {"before": proposal.rack_excess_before, "after": proposal.rack_excess_after},
@@ -110,6 +112,7 @@ def broker_rows(proposal: Proposal) -> Iterator[Sequence[str]]:
 
 
 def _notes(proposal: Proposal) -> Iterator[str]:
+    yield from _load_lines(proposal)
     yield from proposal.notes
     if proposal.widened:
         yield (
@@ -143,6 +146,40 @@ def _broker_dict(change: BrokerChange) -> dict[str, Any]:
         "losses": change.losses,
         "wanted": None if change.wanted is None else change.wanted._asdict(),
     }
+
+
+def _load_dict(change: LoadChange) -> dict[str, Any]:
+    return {
+        "load": change.load,
+        "highest": dict(zip(("before", "after"), change.highest, strict=True)),
+        "lowest": dict(zip(("before", "after"), change.lowest, strict=True)),
+        "wanted": change.wanted,
+        "brokers": [each._asdict() for each in change.brokers],
+    }
+
+
+def _load_lines(proposal: Proposal) -> Iterator[str]:
+    """Yield a line for each load, and for each broker that stays outside of a range."""
+    for change in proposal.loads:
+        before, after = change.highest
+        yield (
+            f"{change.load}: {before:.2f} of the fair share on the fullest broker, then {after:.2f} (wanted:"
+            f" {change.wanted:.2f}); {change.lowest[0]:.2f} on the emptiest, then {change.lowest[1]:.2f}"
+        )
+        outside = [each for each in change.brokers if each.reason is not None]
+        for each in outside[:MOST_LINES]:
+            least, most = (in_units(change.load, amount) for amount in (each.least, each.most))
+            now = in_units(change.load, each.after)
+            gets = f"broker {each.broker} gets {now} of {change.load} instead of {least} to {most}"
+            yield f"{gets}: {each.reason}"
+        if len(outside) > MOST_LINES:
+            more = counted(len(outside) - MOST_LINES, "more broker")
+            yield f"and {more} outside of the range of {change.load}"
+    if proposal.bytes_bound and proposal.loads and proposal.bytes:
+        yield (
+            f"no plan within the ranges copies fewer than {in_bytes(proposal.bytes_bound)}; about"
+            f" {in_bytes(proposal.bytes_estimate)} if replicas could be divided"
+        )
 
 
 def _plan(lists: Lists) -> dict[str, Any]:

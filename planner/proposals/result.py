@@ -1,10 +1,18 @@
 """A proposed plan and what it does to each broker."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from common.units import in_bytes
 from controller.model.replicas import Replicas
-from planner.proposals.problem.goal import CountRange, LeftOut, ProblemRow, ProposalError
+from planner.proposals.problem.goal import (
+    RATE_LOADS,
+    CountRange,
+    LeftOut,
+    LoadName,
+    ProblemRow,
+    ProposalError,
+)
 
 Lists = Mapping[ProblemRow, Replicas]
 """New replica list of each row of a problem."""
@@ -30,6 +38,53 @@ class BrokerChange(NamedTuple):
     wanted: CountRange | None
     """Range of replicas for even counts; None if the goal does not ask for them."""
     live: bool = True
+
+
+class CarriedLoad(NamedTuple):
+    """What a broker carries of a load before and after the plan, and what it should; `share` is fair."""
+
+    broker: int
+    before: int
+    after: int
+    least: int
+    most: int
+    share: float
+    reason: str | None = None
+    """Why it stays outside of its range; None if it does not."""
+
+
+class LoadChange(NamedTuple):
+    """A load that the goal evens out, on each broker that has a range."""
+
+    load: LoadName
+    brokers: tuple[CarriedLoad, ...]
+
+    @property
+    def highest(self) -> tuple[float, float]:
+        """The largest part of a fair share before and after the plan."""
+        return self._extreme(max)
+
+    @property
+    def lowest(self) -> tuple[float, float]:
+        """The smallest part of a fair share before and after the plan."""
+        return self._extreme(min)
+
+    @property
+    def wanted(self) -> float:
+        """The largest part of a fair share that is within the tolerance."""
+        return max((each.most / max(1.0, each.share) for each in self.brokers), default=1.0)
+
+    def _extreme(self, of: Callable[[Iterable[float]], float]) -> tuple[float, float]:
+        parts = [(each.before / each.share, each.after / each.share) for each in self.brokers if each.share]
+        before, after = zip(*parts, strict=True) if parts else ((1.0,), (1.0,))
+        return of(before), of(after)
+
+
+def in_units(load: LoadName, amount: int) -> str:
+    """Return an amount of a load with its unit."""
+    if load == "replicas":
+        return f"{amount:,}"
+    return in_bytes(amount) + ("/s" if load in RATE_LOADS else "")
 
 
 class InSyncLoss(NamedTuple):
@@ -73,6 +128,11 @@ class Proposal(NamedTuple):
     """One line each: warnings, and goals that were relaxed for other goals."""
     elections: int = 0
     """Partitions among `changes` whose list stays: only their preferred leader is to be elected."""
+
+    loads: tuple[LoadChange, ...] = ()
+    """The loads that the goal evens out by name."""
+    bytes_estimate: int = 0
+    """The least bytes for even loads if replicas could be divided; 0 if it is not known."""
 
     @property
     def fewest_moves_proven(self) -> bool:

@@ -88,8 +88,23 @@ _GOAL_OPTIONS = (
     ),
     click.option(
         "--by",
-        type=click.Choice(["replicas", "bytes", "both"]),
-        help="With add and balance: what to even out.  [default: both, where sizes are known]",
+        metavar="LOAD,LOAD,...",
+        help="With add and balance: what to even out, of replicas, bytes, in, out and leaders-in; both stands"
+        " for replicas,bytes, and load for bytes,in,out.  [default: both, where sizes are known]",
+    ),
+    click.option(
+        "--tolerance-of",
+        metavar="LOAD=PERCENT",
+        multiple=True,
+        help="Allowed deviation from the fair share of one load, such as in=10%.",
+    ),
+    click.option(
+        "--at",
+        type=click.Choice(["busy", "now"]),
+        help="Which rates count: those of the busy hour, or of the last minutes.  [default: busy]",
+    ),
+    click.option(
+        "--allow-unknown", is_flag=True, help="Count rates that are not known as 0, rather than fail."
     ),
     click.option(
         "--byte-tolerance", metavar="PERCENT", help="Allowed deviation from even bytes.  [default: 5%]"
@@ -197,6 +212,7 @@ _GOAL_NAMES = (
     "topics", "exclude_topics", "exclude_brokers", "tolerance", "leaders", "by", "byte_tolerance",
     "minimize", "spread", "max_moves", "max_bytes", "headroom", "fix_racks", "strict_racks",
     "strict_sizes", "disable_rack_aware", "weights", "skip_moving", "relieve", "relieve_to", "allow_partial",
+    "tolerance_of", "at", "allow_unknown",
 )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 Ints = npt.NDArray[Any]
 """Integers of any width."""
 Flags = npt.NDArray[np.bool_]
+Rates = npt.NDArray[np.float64]
 
 UNBOUNDED = 2**60
 """More replicas or bytes than any cluster has."""

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 
 Measure = Literal["replicas", "bytes", "both"]
 """What `add` and `balance` even out."""
+LoadName = Literal["replicas", "bytes", "in", "out", "leaders-in"]
+"""What brokers carry: replicas and their bytes, what producers write to the replicas, what the broker sends
+as a leader, and what producers write to the leaders."""
+RATE_LOADS: frozenset[LoadName] = frozenset({"in", "out", "leaders-in"})
+"""Loads that need measured rates."""
+Moment = Literal["now", "busy"]
+"""Whether rates are those of the last minutes, or of the busy hour of the cluster."""
 Minimized = Literal["moves", "bytes"]
 Spread = Literal["cluster", "topic"]
 """Whether replicas move for an even cluster only, or also for even topics."""
@@ -87,6 +94,12 @@ class Goal(NamedTuple):
     byte_tolerance: Fraction | None = None
     """Allowed deviation from the even share of bytes, as a fraction of it; None is 5 %, or `tolerance` if
     that is larger."""
+    loads: tuple[LoadName, ...] = ()
+    """Loads to even out instead of `by`, if `even_counts` is set."""
+    tolerance_of: Mapping[LoadName, Fraction] = {}
+    """Allowed deviation from the fair share of a load, where it is not `tolerance`."""
+    at: Moment = "busy"
+    """Which rates count."""
     max_bytes: int | None = None
     """Most bytes to copy; None is unlimited."""
     headroom: Fraction = Fraction(1, 10)

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from controller.model.replicas import Replicas
-from planner.model.snapshot import TOPIC_PARTITION, Broker, Partition, Snapshot
-from planner.proposals.problem.arrays import Flags, Ints
+from planner.model.snapshot import TOPIC_PARTITION, Broker, Load, Partition, Snapshot
+from planner.proposals.problem.arrays import Flags, Ints, Rates
 
 
 class Columns(NamedTuple):
@@ -41,6 +41,8 @@ class Columns(NamedTuple):
     """Whether the partition is being reassigned or queued."""
     leader: Ints
     """Broker id of the present leader; -1 if there is none."""
+    rates: Rates | None = None
+    """The columns of `Load` for each partition, not a number where it is not known; None if none is."""
 
     def name(self, row: int) -> TOPIC_PARTITION:
         """Return the topic and partition of a row."""
@@ -66,6 +68,7 @@ def columns_of(snapshot: Snapshot, moving: Container[TOPIC_PARTITION]) -> Column
         np.fromiter(map(attrgetter("tiered"), rows), np.bool_, len(rows)),
         np.fromiter((row[:2] in moving for row in rows), np.bool_, len(rows)),
         np.fromiter(map(attrgetter("leader"), rows), np.int32, len(rows)),
+        _rates(rows),
     )
 
 
@@ -83,6 +86,13 @@ def _sizes(rows: Sequence[Partition], replicas: int) -> Ints:
         return np.full(replicas, -1, np.int64)
     each = chain.from_iterable(row.sizes or (None,) * len(row.replicas) for row in rows)
     return np.fromiter((-1 if size is None else size for size in each), np.int64, replicas)
+
+
+def _rates(rows: Sequence[Partition]) -> Rates | None:
+    if not any(row.load for row in rows):
+        return None
+    none = Load()
+    return np.array([row.load or none for row in rows], np.float64)
 
 
 def _in_order(snapshot: Snapshot) -> list[Partition]:
@@ -124,6 +134,8 @@ class Table(NamedTuple):
     """Whether the partition may change."""
     leader: Ints
     """The present leader; -1 if no replica leads."""
+    rates: Rates | None = None
+    """Those of `Columns`."""
 
     @property
     def size(self) -> int:
@@ -213,7 +225,7 @@ def table_of(
     led = (replicas >= 0) & (brokers[replicas] == columns.leader[:, None])
     leader = np.where(led, replicas, -1).max(axis=1)
     numbers = (columns.bytes, _own(columns, replicas), columns.min_isr, free, leader)
-    return Table(brokers, *names, replicas, state, leaves, factors, *numbers), left_out
+    return Table(brokers, *names, replicas, state, leaves, factors, *numbers, columns.rates), left_out
 
 
 def _lists(known: list[int], columns: Columns) -> tuple[Ints, Ints]:

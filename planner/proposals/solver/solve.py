@@ -68,6 +68,8 @@ class Placed(NamedTuple):
     sets: Ints
     bound: int
     bytes_bound: int
+    bytes_estimate: int = 0
+    """The bytes of a plan that divides replicas; 0 if it is not known."""
 
 
 class Solution(NamedTuple):
@@ -85,16 +87,18 @@ class Solution(NamedTuple):
     """Partitions whose list does not change, but whose preferred leader is to be elected; None for none."""
     short: tuple[str, ...] = ()
     """A line for each broker that the goal relieves, and that stays too full."""
+    bytes_estimate: int = 0
+    """The least bytes for even loads if replicas could be divided; 0 if it is not known."""
     left_out: tuple[LeftOut, ...] = ()
     """Partitions whose leader cannot be changed, although the goal asks for it."""
 
 
 def solve(problem: Problem) -> Solution:
     """Find the best plan. Raises ProposalError, MissingSolverError."""
-    return _Solver(problem).solve()
+    return Solver(problem).solve()
 
 
-class _Solver:
+class Solver:
     """Sets of replicas pass through the phases of `_moved`, each of which returns new ones.
 
     `_finish` makes lists of them.
@@ -106,7 +110,7 @@ class _Solver:
         self._problem, self._goal = problem, problem.goal
         self._layout = layout_of(problem.nodes, problem.table)
         self._rule = RackRule(problem.nodes)
-        self._counted = self._goal.even_counts and self._goal.by != "bytes"
+        self._counted = self._goal.even_counts and self._goal.by != "bytes" and not self._goal.loads
         self._ranges = count_ranges(problem, self._rule) if self._counted else {}
         self._shares = self._wanted_bytes(problem)
         """The wanted bytes of each broker as far as they follow from the problem alone; see `_even_bytes`."""
@@ -118,7 +122,8 @@ class _Solver:
             return self._relieved(given)
         order_only = self._goal.changes_order_only
         placed, widened = (Placed(given.lists, 0, 0), 0) if order_only else self._moved(given)
-        return self._finish(given.lists, placed, widened)
+        solution = self._finish(given.lists, placed, widened)
+        return solution._replace(bytes_estimate=placed.bytes_estimate)
 
     def _relieved(self, given: Input) -> Solution:
         found = relieve(self._problem, given)
@@ -161,7 +166,8 @@ class _Solver:
     def _wanted_bytes(self, problem: Problem) -> Shares | None:
         """Return the wanted bytes of each broker, or None if bytes are not asked for or not known."""
         table = problem.table
-        if not self._goal.even_counts or self._goal.by == "replicas" or not table.bytes.any():
+        by_bytes = self._goal.even_counts and self._goal.by != "replicas" and not self._goal.loads
+        if not by_bytes or not table.bytes.any():
             return None
         wanted = self._as_arrays(byte_ranges(problem, self._rule))
         return Shares(wanted.least, wanted.most, table.sizes(~table.free))
@@ -458,23 +464,33 @@ class _Solver:
         outside = np.maximum(0, held - shares.most) + np.maximum(0, shares.least - held)
         return int(outside[self._layout.usable].sum())
 
+    def _leaders(self, lists: Ints, sets: Ints, able: Flags) -> Ints:
+        """Return the leader of each partition; only `able` brokers are evened out."""
+        table = self._problem.table
+        fixed, states = self._fixed_leaders(), table.state[table.free]
+        if not self._goal.even_leaders:
+            return taken_over(lists, sets, states, fixed)
+        demoted = np.isin(table.brokers, sorted(self._goal.demote))
+        leaders, _ = even_leaders(lists, sets, states, fixed, able, demoted)
+        return leaders
+
+    def _fixed_leaders(self) -> Ints:
+        """Return how many of the partitions that may not change each broker leads."""
+        table = self._problem.table
+        counts: Ints = np.bincount(table.replicas[~table.free][:, 0], minlength=self._layout.size)
+        return counts
+
     def _finish(self, lists: Ints, placed: Placed, widened: int) -> Solution:
         """Choose the leaders and the order of the lists."""
         sets = placed.sets
         table = self._problem.table
-        fixed = np.bincount(table.replicas[~table.free][:, 0], minlength=self._layout.size)
-        states = table.state[table.free]
         demoted = np.isin(table.brokers, sorted(self._goal.demote))
-        if self._goal.even_leaders:
-            able = self._layout.receives & ~demoted
-            leaders, _ = even_leaders(lists, sets, states, fixed, able, demoted)
-        else:
-            leaders = taken_over(lists, sets, states, fixed)
+        leaders = self._leaders(lists, sets, self._layout.receives & ~demoted)
         bounds, notes = (placed.bound, placed.bytes_bound), tuple(self._notes)
         if not self._goal.demote:
             return Solution(ordered(lists, sets, leaders), self._ranges, widened, *bounds, notes)
         found = handover(table, sets, leaders, demoted, self._layout.usable)
-        leaders = taken_by_others(found, lists, sets, leaders, fixed)
+        leaders = taken_by_others(found, lists, sets, leaders, self._fixed_leaders())
         after = with_demoted_last(found, ordered(lists, sets, leaders), demoted)
         elected = elections(found, table, after)
         left_out = kept_leaderships(found, self._problem, sets, leaders)

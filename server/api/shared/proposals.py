@@ -35,12 +35,11 @@ class LeaderGoal(Enum):
     KEEP = "keep"
 
 
-class Measure(Enum):
-    """What `add` and `balance` even out."""
+class Moment(Enum):
+    """Which rates count."""
 
-    REPLICAS = "replicas"
-    BYTES = "bytes"
-    BOTH = "both"
+    BUSY = "busy"
+    NOW = "now"
 
 
 class Minimized(Enum):
@@ -112,7 +111,21 @@ class ProposalRequest(Struct, forbid_unknown_fields=True):
         None
     )
     preferred_leaders: LeaderGoal | None = None
-    by: Measure | None = None
+    by: (
+        Annotated[
+            str,
+            Meta(
+                description="What `add` and `balance` even out: `replicas`, `bytes`, `in`, `out` and"
+                " `leaders-in`, separated by commas. `both` is `replicas,bytes`, `load` is `bytes,in,out`."
+            ),
+        ]
+        | None
+    ) = None
+    tolerance_of: Annotated[
+        list[str], Meta(description="Allowed deviation from the fair share of a load, such as `in=10%`.")
+    ] = []
+    at: Moment | None = None
+    allow_unknown: Annotated[bool, Meta(description="Count rates that are not known as 0.")] = False
     byte_tolerance: Annotated[str, Meta(description="Allowed deviation from even bytes.")] | None = None
     minimize: Minimized | None = None
     spread: Spread | None = None
@@ -157,6 +170,35 @@ class ProposedBroker(Struct):
     gains: int
     losses: int
     wanted: ProposedRange | None
+
+
+class CarriedLoad(Struct):
+    """What a broker carries of a load before and after the plan, and what it should."""
+
+    broker: int
+    before: int
+    after: int
+    least: int
+    most: int
+    share: Annotated[float, Meta(description="The fair share.")]
+    reason: Annotated[str, Meta(description="Why it stays outside of its range.")] | None
+
+
+class BeforeAndAfter(Struct):
+    """Parts of a fair share."""
+
+    before: float
+    after: float
+
+
+class BalancedLoad(Struct):
+    """A load that the goal evens out by name, in replicas, bytes, or bytes per second."""
+
+    load: str
+    highest: BeforeAndAfter
+    lowest: BeforeAndAfter
+    wanted: Annotated[float, Meta(description="The largest part of a fair share within the tolerance.")]
+    brokers: list[CarriedLoad]
 
 
 class InSyncLoss(Struct):
@@ -229,6 +271,10 @@ class ProposalFigures(Struct):
     below_min_isr: Annotated[
         int, Meta(description="Partitions with fewer replicas than min.insync.replicas.")
     ]
+    bytes_estimate: Annotated[
+        int, Meta(description="The least bytes for even loads if replicas could be divided; 0: not known.")
+    ]
+    loads: list[BalancedLoad]
     rack_excess: RackExcess
     topic_excess: TopicExcess
     brokers: list[ProposedBroker]

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from planner.model.snapshot import Broker, Partition, Snapshot
+from planner.model.snapshot import Broker, Load, Partition, Snapshot
 from planner.proposals.problem import table
 from planner.proposals.problem.goal import Goal, Problem, ProposalError, problem_of
 from planner.proposals.problem.table import Table, columns_of
@@ -30,6 +30,18 @@ def cluster(racks: str, *lists: Sequence[int], sizes: Mapping[int, int] | None =
         for number, each in enumerate(lists)
     }
     return Snapshot(brokers(racks), partitions)
+
+
+def loaded(snapshot: Snapshot, *rates: float | None) -> Snapshot:
+    """Return the cluster in which producers write so many bytes per second to each partition.
+
+    Consumers read twice as much. The busy hour is like the last minutes.
+    """
+    partitions = {
+        key: row._replace(load=None if rate is None else Load(rate, 2 * rate, rate, 2 * rate))
+        for (key, row), rate in zip(snapshot.partitions.items(), rates, strict=True)
+    }
+    return snapshot._replace(partitions=partitions)
 
 
 def failing(

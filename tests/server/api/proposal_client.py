@@ -15,7 +15,8 @@ FIGURES: dict[str, Any] = {
     "partitions": 1, "moves": 1, "bytes": 10, "moves_bound": 1,
     "fewest_moves_proven": True, "leader_changes": 0, "elections": 0,
     "in_sync_loss": {"partitions": 0, "keeping_others": 0}, "below_min_isr": 0,
-    "bytes_bound": 10, "fewest_bytes_proven": True, "topic_excess": {"before": 0, "after": 0},
+    "bytes_bound": 10, "fewest_bytes_proven": True, "bytes_estimate": 0, "loads": [],
+    "topic_excess": {"before": 0, "after": 0},
     "rack_excess": {"before": 0, "after": 0}, "left_out": [], "left_out_partitions": 0, "summary": [("moves"
         " 1 replica")],
     "brokers": [

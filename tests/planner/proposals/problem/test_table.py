@@ -56,4 +56,6 @@ def test_partitions_that_are_being_reassigned_are_marked() -> None:
 
 
 def test_a_cluster_can_be_empty() -> None:
-    assert [len(column) for column in columns_of(cluster("--"), ())] == [0] * 12
+    columns = columns_of(cluster("--"), ())
+    assert columns.rates is None
+    assert [len(column) for column in columns if column is not None] == [0] * 12

@@ -85,6 +85,7 @@ async def test_the_computation_gets_goals_options_limits_and_the_cluster(client:
         "skip_moving": True,
         "by": "both", "byte_tolerance": "2%", "max_bytes": "1GiB", "headroom": "20%", "strict_racks": True,
         "strict_sizes": False, "relieve": None, "relieve_to": None, "allow_partial": False,
+        "tolerance_of": [], "at": None, "allow_unknown": False,
             "spread": "topic", "minimize": "bytes",
     }  # fmt: skip
     assert request["bandwidth"] is None

@@ -1,0 +1,1 @@
+"""Even out several loads of brokers at once, for few bytes; `solve_loads` is the door."""

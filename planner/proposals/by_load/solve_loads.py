@@ -1,0 +1,53 @@
+"""The solver for goals that even out loads by name: the door of this folder."""
+
+from fractions import Fraction
+
+from planner.proposals.by_load.balance import within_budget
+from planner.proposals.by_load.leading import leaders_by_load
+from planner.proposals.problem.arrays import Flags, Ints
+from planner.proposals.problem.goal import Problem, ProposalError
+from planner.proposals.problem.loads import leader_loads, replica_loads
+from planner.proposals.solver.class_flow import Input
+from planner.proposals.solver.leaders import taken_over
+from planner.proposals.solver.notes import disk_notes, rack_notes
+from planner.proposals.solver.solve import Placed, Solution, Solver
+
+
+def solve_loads(problem: Problem) -> Solution:
+    """Find a plan for loads. Raises ProposalError, MissingSolverError."""
+    return _LoadSolver(problem).solve()
+
+
+class _LoadSolver(Solver):
+    """Places of replicas follow from the loads of replicas, leaders from those of leaders.
+
+    Where the goal has only one kind, the other choice is that of any goal.
+    """
+
+    def _moved(self, given: Input) -> tuple[Placed, int]:
+        if not replica_loads(self._goal):
+            return super()._moved(given)
+        found, wider = within_budget(self._problem, given, lambda sets: self._fits(given, Placed(sets, 0, 0)))
+        if wider is None:
+            self._check_required(given, self._placed(given))
+            raise ProposalError(["no plan for even loads fits the budget"])
+        if wider:
+            self._notes.append(_less_even(wider))
+        self._notes += rack_notes(self._problem, given.layout, given.factor) + disk_notes(self._problem)
+        required = int(self._required(given).sum())
+        return Placed(found.sets, required, found.bytes_bound, found.estimate), 0
+
+    def _leaders(self, lists: Ints, sets: Ints, able: Flags) -> Ints:
+        if not leader_loads(self._goal):
+            return super()._leaders(lists, sets, able)
+        table = self._problem.table
+        states = table.state[table.free]
+        first = taken_over(lists, sets, states, self._fixed_leaders())
+        return leaders_by_load(self._problem, lists, sets, first, states, able)
+
+
+def _less_even(wider: Fraction) -> str:
+    return (
+        f"the budget leaves loads less even: a broker may be {100 * float(wider):.1f} % of its fair share"
+        " further outside"
+    )

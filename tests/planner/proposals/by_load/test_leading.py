@@ -1,0 +1,30 @@
+from planner.model.snapshot import Snapshot
+from planner.proposals.problem.goal import problem_of
+from planner.proposals.result import Proposal
+from planner.proposing import propose, read_goal_options
+from tests.planner.proposals.builders import cluster, failing, loaded
+
+
+def led(snapshot: Snapshot, by: str = "leaders-in") -> Proposal:
+    options = {"by": by, "tolerance": "10%"}
+    return propose(problem_of(snapshot, read_goal_options(["balance"], options).goal))
+
+
+HOT = loaded(cluster("--", (1, 2), (1, 2), (1, 2), (2, 1)), 60, 30, 10, 20)
+
+
+def test_leaders_change_so_that_producers_are_spread_and_nothing_moves() -> None:
+    proposal = led(HOT)
+    assert (proposal.moves, proposal.leader_changes) == (0, 2)
+    assert [each.after for each in proposal.loads[0].brokers] == [60, 60]
+
+
+def test_what_a_broker_sends_is_evened_out() -> None:
+    assert led(HOT, "out").loads[0].highest[1] <= 1.1
+
+
+def test_a_replica_that_is_not_in_sync_does_not_take_over() -> None:
+    behind = failing(HOT, behind={each: {2} for each in range(3)})
+    proposal = led(behind)
+    assert proposal.leader_changes == 0
+    assert proposal.loads[0].brokers[0].reason is not None
