@@ -10,6 +10,7 @@ import { Reader } from "./reader.js";
 const EVERY_MS = 3000;
 const MOST = 1000; // brokers that are read
 const LISTED = 100; // flows in the table
+const BRIEF = 5; // flows where the table is a part of another page
 const NARROW = matchMedia("(max-width: 700px)"); // windows in which the tables are shown first
 
 const end = (value, by) => (by === "rack" ? (value === null ? "no rack" : `rack ${value}`) : `broker ${value}`);
@@ -108,7 +109,7 @@ export class FlowView {
     setText(this.summary, `${counted(brokers.length, "broker")} in ${counted(racks, "rack")}. ${flows.bytes ? `${bytes(flows.bytes)} left to copy` : "Nothing is left to copy"}${more}.`);
     if (this.asTable) {
       if (!this.brief) this.brokers.show(brokers);
-      this.flows.show(flows.flows.slice(0, LISTED));
+      this.flows.show(flows.flows.slice(0, this.brief ? BRIEF : LISTED));
       for (const node of [this.left, this.flows.node]) setHidden(node, !flows.flows.length);
     } else {
       this.map.show(brokers, flows, this.chosen);

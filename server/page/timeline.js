@@ -17,7 +17,7 @@ export function lifeOf(timeline, total) {
     until: Math.max(until, from + 1000),
     series: [
       { name: "copied", kind: "area", tone: "one", times: samples.times, values: samples.rates },
-      { name: "throttle", kind: "dashed", tone: "bad", times: samples.times, values: samples.throttles },
+      { name: "throttle of each broker", kind: "dashed", tone: "bad", times: samples.times, values: samples.throttles },
       { name: "ended", kind: "said", tone: "two", times: samples.times, values: samples.ended, format: (ended) => `${count(ended)} of ${count(total)}` },
     ],
     marks: marksOf(entries ?? [], from, until),

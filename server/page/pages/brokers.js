@@ -10,11 +10,11 @@ const COLUMNS = [
   { label: "broker", sort: "id", ...content((row) => h("a", { href: `#/brokers/${row.id}` }, `Broker ${row.id}`)) },
   { label: "rack", sort: "rack", text: (row) => row.rack ?? "" },
   { label: "state", ...content((row) => [stateBadge(row), ...flags(row)]) },
-  { label: "disk", sort: "disk", first: "descending", ...content(diskMeter) },
+  { label: "disk", sort: "disk", first: "descending", wide: true, ...content(diskMeter) },
   { label: "data", sort: "bytes", first: "descending", number: true, text: (row) => sized(row.bytes, row.unsized, "replica") },
   { label: "replicas", sort: "replicas", first: "descending", number: true, text: (row) => count(row.replicas) },
   { label: "leaders", sort: "leaders", first: "descending", number: true, text: (row) => count(row.leaders) },
-  { label: "moving", sort: "rate", first: "descending", text: movesText },
+  { label: "moving", sort: "rate", first: "descending", wide: true, text: movesText },
 ];
 
 const STATES = [["", "any state"], ["live", "live"], ["offline", "offline"], ["offline and empty", "offline and empty"], ["shutting down", "shutting down"]];

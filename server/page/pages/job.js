@@ -20,7 +20,8 @@ const SHARE = 100; // The pause after a read is this multiple of its duration: a
 function summary(job, allPaused) {
   const copy = job.copied ? `, ${duration(job.copied.seconds_left) || "unknown time"} left` : "";
   const back = job.rolled_back_by ? `. Rolled back by job ${job.rolled_back_by}` : "";
-  return `${kindOf(job)}, by ${by(job)}. ${stateOf(job, allPaused)}: ${howFar(job).text}${copy}${back}.`;
+  const kind = kindOf(job);
+  return `${kind[0].toUpperCase()}${kind.slice(1)}, by ${by(job)}. ${stateOf(job, allPaused)}: ${howFar(job).text}${copy}${back}.`;
 }
 
 // The job may have been deleted.
@@ -46,7 +47,8 @@ class JobPage {
     const label = `Partitions of job ${number} in the order of their names; Enter shows those of a topic`;
     this.strip = new Strip(strip, { label, choose: ({ topic }) => this.parts.choose(topic) });
     this.stripReader = new Reader(async () => this.strip.show(await get(`v1/jobs/${number}/strip`)), STRIP_MS);
-    root.append(h("h1", { id: "detail-title", tabindex: "-1" }, `Job ${number}`), this.gone, this.detail);
+    const crumbs = h("nav", { class: "crumbs", "aria-label": "Where this page is" }, h("a", { href: "#/jobs" }, "Jobs"), ` / ${number}`);
+    root.append(crumbs, h("h1", { id: "detail-title", tabindex: "-1" }, `Job ${number}`), this.gone, this.detail);
   }
 
   // The partitions of a large job are read less often than the rest, unless the user acts.
