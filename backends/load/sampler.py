@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from backends.client.errors import BrokerError
 from backends.load.asking import Brokers
@@ -163,7 +164,8 @@ class Sampler:
         """Take the present topics and leaders."""
         cluster = self._state.cluster
         topics: list[Topic] = []
-        leaders: list[int] = []
+        # An array of a million numbers, made at once of a list, would hold up the loop from any thread.
+        leaders: list[npt.NDArray[np.int32]] = [np.zeros(0, np.int32)]
         walked = 0
         for name, partitions in list(cluster.partitions.items()):
             topic = cluster.topics.get(name)
@@ -171,13 +173,14 @@ class Sampler:
                 continue
             key = name.encode() if topic.id == NO_ID else topic.id
             topics.append(Topic(name, key, len(partitions)))
-            leaders += map(attrgetter("leader"), partitions)
-            if len(leaders) - walked > SLICE:
-                walked = len(leaders)
+            leaders.append(np.fromiter(map(attrgetter("leader"), partitions), np.int32))
+            walked += len(partitions)
+            if walked > SLICE:
+                walked = 0
                 await asyncio.sleep(0)
         await self._off_loop.run(self._take, topics, leaders)
 
-    def _take(self, topics: list[Topic], leaders: list[int]) -> None:
+    def _take(self, topics: list[Topic], leaders: list[npt.NDArray[np.int32]]) -> None:
         layout = self._samples.layout
         if topics != layout.topics:
             old, layout = layout, Layout(topics)
@@ -185,7 +188,7 @@ class Sampler:
             rows = layout.taken_from(old)
             self._groups.forget()
             self._replicas = {broker: _renumbered(held, rows, old) for broker, held in self._replicas.items()}
-        self._leaders.update(layout, np.array(leaders, np.int32))
+        self._leaders.update(layout, np.concatenate(leaders))
         known = self._state.cluster.brokers.keys()
         for broker in self._answered_ms.keys() - known:
             self._replicas.pop(broker, None)
