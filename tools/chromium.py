@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MISSING = "no Chromium: tests of the page in a browser need it (Debian: apt-get install chromium)"
 PATIENCE_SECONDS = 60.0
-COLORS = 64
-"""Of a picture. A page has about 20 colors; the others are the edges of letters."""
+COLORS = 16
+"""Of a picture. A page has about 20 colors, most of them on few pixels."""
+WIDEST = 880
+"""Pixels of a picture; a wider one is made smaller."""
 
 T = TypeVar("T")
 
@@ -36,6 +38,8 @@ def with_few_colors(picture: bytes, colors: int = COLORS) -> bytes:
     from PIL import Image
 
     image = Image.open(BytesIO(picture)).convert("RGB")
+    if image.width > WIDEST:
+        image = image.resize((WIDEST, image.height * WIDEST // image.width), Image.Resampling.LANCZOS)
     counted = sorted(image.getcolors(image.width * image.height) or [], reverse=True)[:colors]
     palette = Image.new("P", (1, 1))
     palette.putpalette([channel for _, color in counted for channel in cast(tuple[int, ...], color)])

@@ -56,7 +56,7 @@ class Operator:
         self.page.go(self.url + path)
         self.page.wait(
             "document.querySelector('article, table tbody tr, .map [data-broker], .gauge,"
-            " #plan-form:not([hidden]), #none:not([hidden])')"
+            " #plan-form:not([hidden]), #wizard:not([hidden]), #none:not([hidden])')"
         )
 
     def picture(self, name: str, selector: str = "body") -> None:
@@ -106,6 +106,16 @@ class Operator:
         wait_until(lambda: self.job(number)["done"] >= partitions, lambda: f"{partitions} partitions")
 
 
+def propose(operator: Operator) -> None:
+    """Look at the proposal that drains a broker."""
+    page = operator.page
+    operator.go("#/plan/propose?goal=drain&brokers=6")
+    page.wait("document.querySelector('[name=broker]:checked')")
+    operator.press("Propose")
+    page.wait("document.querySelector('#result:not([hidden]) #plan-numbers')")
+    operator.picture("propose", "#result")
+
+
 def submit(operator: Operator) -> int:
     """Submit the plan paused; return the job."""
     page = operator.page
@@ -144,6 +154,9 @@ def run(operator: Operator, number: int) -> None:
     operator.go("#/map")
     page.wait("document.querySelectorAll('.map .arrows .flow').length")
     operator.picture("map")
+    for name, path in (("brokers", "#/brokers"), ("topic", f"#/topics/{TOPIC}")):
+        operator.go(path)
+        operator.picture(name)
     stop_broker(operator, number)
     operator.go()
     page.wait("document.getElementById('reasons').innerText.includes('broker 6')")
@@ -157,6 +170,7 @@ def run(operator: Operator, number: int) -> None:
 
 def take_pictures(operator: Operator) -> None:
     """Run a plan, roll it back, and read the history; then look at the page on a phone."""
+    propose(operator)
     page, number = operator.page, submit(operator)
     run(operator, number)
     operator.press(f"Roll back job {number}")
