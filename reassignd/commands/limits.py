@@ -12,7 +12,7 @@ from reassignd.commands.completion import limit_names
 from reassignd.commands.help import examples
 from reassignd.commands.options import JSON, read_throttle, with_client
 from reassignd.commands.output import echo
-from reassignd.commands.table import columns, with_table
+from reassignd.commands.table import Row, columns, filled, with_table
 
 if TYPE_CHECKING:
     from reassignd.client import Client
@@ -62,6 +62,11 @@ def _number(text: str, name: str, value: str) -> int:
         raise click.BadParameter(f"'{text}', {error}") from error
 
 
+HEAD = ("name", "limit", "used", "from", "what", "config")
+SPARE = ("config", "from", "what")
+"""Columns that are left out on a narrow terminal, in this order."""
+
+
 @click.command(
     epilog=examples(
         "reassignd limits",
@@ -91,7 +96,7 @@ def limits(client: "Client", output_format: str, changes: dict[str, Value], dry_
     if output_format == JSON:
         echo(as_json(answer))
         return
-    for line in columns(("name", "limit", "used", "from", "what", "config"), map(_cells, answer["limits"])):
+    for line in filled(HEAD, [_cells(row) for row in answer["limits"]], SPARE, ()):
         echo(line)
     if answer["pace"] is not None:
         echo(f"pace=auto: produces take at most {answer['pace']}")
@@ -135,7 +140,8 @@ def _limit(name: str, value: int | None) -> str:
     return in_rate(value) if name == "throttle" else f"{value:,}"
 
 
-def _cells(row: dict[str, Any]) -> tuple[object, ...]:
+def _cells(row: Row) -> Row:
     limit = _limit(row["name"], row["limit"])
     used = "" if row["used"] is None else f"{row['used']:,}"
-    return row["name"], limit, used, row.get("origin") or "", row.get("meaning", ""), row["config"]
+    cells = (row["name"], limit, used, row.get("origin") or "", row.get("meaning", ""), row["config"])
+    return dict(zip(HEAD, cells, strict=True))

@@ -10,7 +10,7 @@ import click
 from common.rates import in_rate
 from common.units import in_bytes
 from common.wording import counted, printable
-from reassignd.commands.table import Row, Safe, bar, columns, fitting, look
+from reassignd.commands.table import Row, Safe, bar, filled, fitting, look
 
 COPY_COLUMNS = ("copied", "rate", "left")
 JOB_COLUMNS = (
@@ -62,19 +62,18 @@ def copied(progress: Row) -> str:
 def part_lines(parts: Sequence[Row]) -> Iterator[str]:
     """Yield a table of the partitions of a job."""
     head = ("partition", "state", "replicas", "target", "note")
-    yield from columns(
-        head,
-        (
-            (
-                f"{part['topic']}-{part['partition']}",
-                part["state"],
-                listed(part["replicas"]),
-                listed(part["target"]),
-                part["reason"] or _step(part),
-            )
-            for part in parts
-        ),
-    )
+    rows = [
+        {
+            "partition": f"{part['topic']}-{part['partition']}",
+            "state": part["state"],
+            "replicas": listed(part["replicas"]),
+            "target": listed(part["target"]),
+            "note": part["reason"] or _step(part),
+        }
+        for part in parts
+    ]
+    # Reasons are in a table of their own, too.
+    yield from filled(head, rows, ("note", "replicas"), ())
 
 
 def reason_lines(reasons: Sequence[Row], others: int = 0) -> Iterator[str]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from reassignd.client import Client
 
 
+INTERVAL_SECONDS = 1
 ALARMS = re.compile("UNHEALTHY|UNREACHABLE|NOT SEEN")
 
 
@@ -34,22 +35,23 @@ ALARMS = re.compile("UNHEALTHY|UNREACHABLE|NOT SEEN")
     "--interval",
     metavar="SECONDS",
     type=click.FloatRange(min=0.1),
-    default=1.0,
-    help="With --watch: interval of refreshes.  [default: 1]",
+    help=f"With --watch: interval of refreshes.  [default: {INTERVAL_SECONDS}]",
 )
 @with_table
 @with_client
-def status(client: "Client", output_format: str, watch: bool, interval: float) -> None:
+def status(client: "Client", output_format: str, watch: bool, interval: float | None) -> None:
     """Show the cluster, the jobs, the reasons of partitions that do not move, and the limits.
 
     With --watch on a terminal, keys act at once: q quits, p pauses or resumes everything after a question,
     + and - change limit P by one, and ? shows the keys.
     """
+    if not watch and interval is not None:
+        raise click.UsageError("--interval needs --watch")
     if not watch:
         echo(_page(client, output_format))
         return
     try:
-        _watch(client, output_format, interval)
+        _watch(client, output_format, interval or INTERVAL_SECONDS)
     except KeyboardInterrupt:
         return
 
