@@ -1,9 +1,9 @@
 """One word for each mode: words that the glossary replaces appear neither in names nor in prose."""
 
-import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from symtable import symtable
 
 ROOT = Path(__file__).parents[1]
 GLOSSARY = ROOT / "docs" / "glossary.md"
@@ -12,8 +12,8 @@ PRODUCT = ("reassignd", "server", "backends", "planner", "controller", "common")
 WITH_OTHER_MEANINGS = {"proxy", "nodes", "fake", "the other side"}
 """Replaced words that mean something else where they appear."""
 
-FORMER_NAMES = {"adapter", "profile"}
-"""Parts of names that the code had for modes."""
+FORMER_NAMES = {"adapter"}
+"""Parts of names that the code had for modes, and that mean nothing else now."""
 
 
 def replaced_words() -> set[str]:
@@ -29,13 +29,11 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 def names_in(path: Path) -> Iterator[str]:
     """The names that the module defines."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node.name
-        elif isinstance(node, ast.arg):
-            yield node.arg
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
+    scopes = [symtable(path.read_text("utf-8"), path.name, "exec")]
+    for scope in scopes:
+        names = scope.get_symbols()
+        yield from (each.get_name() for each in names if each.is_local() and not each.is_imported())
+        scopes += scope.get_children()
 
 
 def parts_of(name: str) -> set[str]:
