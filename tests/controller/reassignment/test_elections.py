@@ -10,6 +10,7 @@ from controller.messages.job_events import AlterRow, AlterTopic, Prune, RollBack
 from controller.model.cluster import Ending
 from controller.reassignment.phases import Phase
 from tests.builders import InMemoryController, key, partition
+from tests.examples import examples
 
 
 def three(**limits: int) -> InMemoryController:
@@ -134,7 +135,7 @@ def test_a_change_of_a_person_takes_its_partition_out_of_the_rollback() -> None:
     assert [controller.replicas(name) for name in ("foo-0", "foo-1")] == [(1, 2, 3), (3, 2, 1)]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.integers(0, 2**32))
 def test_a_rollback_restores_each_order_and_leader(seed: int) -> None:
     """Whatever is handed over, in any limits, with the job complete or not."""

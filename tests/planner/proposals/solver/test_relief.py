@@ -14,6 +14,7 @@ from planner.proposals.problem.goal import Goal, ProposalError, problem_of
 from planner.proposals.result import PartialPlanError, Proposal
 from planner.proposals.solver import relief
 from planner.proposing import propose, propose_for, read_goal_options
+from tests.examples import examples
 from tests.planner.proposals.builders import cluster
 
 
@@ -167,7 +168,7 @@ def held_by(snapshot: Snapshot, changes: Mapping[tuple[str, int], tuple[int, ...
     return held
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(full_clusters(), st.booleans())
 def test_nothing_but_replicas_of_full_brokers_moves(drawn: tuple[Snapshot, Goal], exact: bool) -> None:
     snapshot, goal = drawn
@@ -220,7 +221,7 @@ def least(snapshot: Snapshot, goal: Goal) -> tuple[int, int] | None:
     return best
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(full_clusters())
 def test_small_plans_are_the_cheapest_of_all(drawn: tuple[Snapshot, Goal]) -> None:
     snapshot, goal = drawn
@@ -237,7 +238,7 @@ def test_small_plans_are_the_cheapest_of_all(drawn: tuple[Snapshot, Goal]) -> No
         assert (found.fewest_bytes_proven, found.fewest_moves_proven)[goal.minimize == "moves"]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(full_clusters())
 def test_a_relieved_cluster_needs_no_further_plan(drawn: tuple[Snapshot, Goal]) -> None:
     snapshot, goal = drawn
