@@ -18,7 +18,7 @@ from controller.scheduling.steps import why_short
 from planner.arrow_tables import write_parquet
 from planner.model.forecast import NO_RATES, Forecast, WaveRow, forecast_of, wave_rows
 from planner.model.snapshot import TOPIC_PARTITION, Snapshot
-from planner.model.step_table import PLANNED, Move, Scheduler, StepTable
+from planner.model.step_table import PLANNED, Move, Scheduler, StepTable, schedule_electing
 from planner.model.step_table import schedule as schedule_moves
 from planner.report.page import report
 from planner.waves import Load, first_fit
@@ -134,11 +134,17 @@ def forecast(
     limits: PlanLimits | None = None,
     bandwidth: int | None = None,
     rates: Mapping[int, int] = NO_RATES,
+    *,
+    elects: bool = False,
 ) -> Forecast:
-    """Compute the forecast. `rates` has those of brokers with another one. Raises PlanError."""
+    """Compute the forecast. `rates` has those of brokers with another one. Raises PlanError.
+
+    `elects`: the job elects the preferred leaders, which limit L counts.
+    """
     moves = moves_of(list(targets), cluster)
     rate, limits = bandwidth or BANDWIDTH, limits or PlanLimits()
-    return make_plan(moves, cluster, limits, rate, schedule_moves, rates).forecast
+    scheduler = schedule_electing if elects else schedule_moves
+    return make_plan(moves, cluster, limits, rate, scheduler, rates).forecast
 
 
 def _loads(steps: StepTable) -> Iterator[Load]:

@@ -6,7 +6,7 @@ partitions at once. The columns are lists in this module, and Arrow in `planner.
 tenth of the memory for millions of steps. Lists need no package besides Python.
 """
 
-from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple, Protocol, Self
 
 from controller.model.replicas import Replicas
@@ -113,6 +113,20 @@ Scheduler = Callable[[Sequence[Move], Collection[int], int], Schedule]
 
 def schedule(moves: Sequence[Move], offline: Collection[int], limit: int) -> Schedule:
     """Compute all steps of all partitions, without Spark."""
+    return _schedule(moves, offline, limit, steps_of)
+
+
+def schedule_electing(moves: Sequence[Move], offline: Collection[int], limit: int) -> Schedule:
+    """Compute all steps of a job that elects the preferred leader at the end of each partition."""
+    return _schedule(moves, offline, limit, _steps_electing)
+
+
+def _schedule(
+    moves: Sequence[Move],
+    offline: Collection[int],
+    limit: int,
+    steps_of: Callable[[Move, Set[int], int], Iterable[Step]],
+) -> Schedule:
     live = {broker for move in moves for broker in (*move.current, *move.target)}.difference(offline)
     steps: list[tuple[object, ...]] = []
     waiting = []
@@ -141,3 +155,14 @@ def steps_of(move: Move, live: Container[int], limit: int = UNLIMITED) -> Iterat
         min_isr=move.min_isr,
         limit=limit,
     )
+
+
+def _steps_electing(move: Move, live: Container[int], limit: int) -> list[Step]:
+    """Return the steps, the last of which elects; it changes nothing else if the list is right already."""
+    steps = list(steps_of(move, live, limit))
+    last = steps[-1] if steps else Step(1, move.current, (), (), move.leader, move.leader)
+    preferred = move.target[0]
+    able = preferred in live and (preferred in move.isr or preferred not in move.current)
+    if last.replicas == move.target and last.leader != preferred and able:
+        return [*steps[:-1], last._replace(leader=preferred)]
+    return steps

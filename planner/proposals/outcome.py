@@ -47,6 +47,7 @@ def outcome(problem: Problem, solution: Solution) -> Proposal:
         0 if solution.elected is None else int(solution.elected.sum()),
         load_changes(problem, after, brokers),
         solution.bytes_estimate,
+        elects=solution.elected is not None,
     )
 
 

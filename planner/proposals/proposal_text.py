@@ -55,7 +55,8 @@ def summary(proposal: Proposal) -> list[str]:
     """Return the lines about the whole plan."""
     if not proposal.changes:
         scope = "the other partitions meet" if proposal.left_out else "the cluster meets"
-        return [f"nothing to move: {scope} the goal", *_notes(proposal)]
+        why = "no plan comes nearer to" if proposal.partial else scope
+        return [f"nothing to move: {why} the goal", *_notes(proposal)]
     moved = f"moves {counted(proposal.moves, 'replica')} ({in_bytes(proposal.bytes)})"
     if proposal.fewest_moves_proven:
         moved += "; no plan can do with fewer"

@@ -128,11 +128,14 @@ class Proposal(NamedTuple):
     """One line each: warnings, and goals that were relaxed for other goals."""
     elections: int = 0
     """Partitions among `changes` whose list stays: only their preferred leader is to be elected."""
-
     loads: tuple[LoadChange, ...] = ()
     """The loads that the goal evens out by name."""
     bytes_estimate: int = 0
     """The least bytes for even loads if replicas could be divided; 0 if it is not known."""
+    elects: bool = False
+    """The job of the plan elects the preferred leaders, since brokers are demoted."""
+    partial: bool = False
+    """The plan comes nearer to the goal, but does not reach it."""
 
     @property
     def fewest_moves_proven(self) -> bool:

@@ -386,7 +386,7 @@ def _preview(
         rate = Rate(execution.throttle, "the given throttle")
     schedule = client.get("/v1/schedule")["schedule"] if own else None
     targets = [((row.topic, row.partition), replicas) for row, replicas in proposal.changes.items()]
-    result = forecast(targets, cluster, limits, rate.bytes, rate.of_others)
+    result = forecast(targets, cluster, limits, rate.bytes, rate.of_others, elects=proposal.elects)
     return Preview(result, within_schedule(schedule, result), rate, answer)
 
 

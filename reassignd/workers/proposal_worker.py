@@ -62,9 +62,8 @@ def _forecast(snapshot: Snapshot, proposal: Proposal, request: Mapping[str, Any]
     """Return the forecast, or None if it cannot be computed: it is an addition to the proposal."""
     targets = [((row.topic, row.partition), replicas) for row, replicas in proposal.changes.items()]
     try:
-        result = forecast(
-            targets, snapshot, PlanLimits(**request["limits"]), request["bandwidth"], dict(request["rates"])
-        )
+        limits, rates = PlanLimits(**request["limits"]), dict(request["rates"])
+        result = forecast(targets, snapshot, limits, request["bandwidth"], rates, elects=proposal.elects)
     except PlanError:
         return None
     return result._asdict()

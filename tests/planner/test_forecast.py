@@ -4,7 +4,7 @@ from controller.scheduling.limits import PlanLimits
 from planner.model.forecast import per_wave
 from planner.model.snapshot import Snapshot
 from planner.model.step_table import schedule
-from planner.plan import Plan, make_plan, moves_of
+from planner.plan import Plan, forecast, make_plan, moves_of
 from tests.planner.builders import cluster, partition
 
 BANDWIDTH = 100
@@ -61,6 +61,16 @@ def test_a_broker_has_before_and_after(plan: Plan) -> None:
 def test_the_loads_afterwards_add_up_to_those_of_the_targets(plan: Plan) -> None:
     for what, total in {"replicas": 4, "bytes": 8000, "leaders": 2}.items():
         assert sum(broker["after"][what] for broker in plan.forecast.brokers) == total
+
+
+def test_elections_of_a_job_that_elects_count_as_leader_movements() -> None:
+    rows = [partition("orders", 0, (1, 2)), partition("orders", 1, (2, 1), leader=1)]
+    snapshot = cluster(*rows, partition("orders", 2, (1, 2), isr=(1,)))
+    targets = [(("orders", number), (2, 1)) for number in range(3)]
+    limits = PlanLimits(leaders=1)
+    assert forecast(targets, snapshot, limits).leader_movements == 0
+    elected = forecast(targets, snapshot, limits, elects=True)
+    assert (elected.leader_movements, elected.waves) == (2, 2)
 
 
 def test_a_leader_movement_is_one_in_and_one_out(plan: Plan) -> None:

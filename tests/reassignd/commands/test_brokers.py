@@ -30,7 +30,7 @@ BROKER = {
     "disk_total": 4 * 1024**3,
     "disk_used": 1024**3,
     "cordoned": True,
-    "excluded": None,
+    "excluded": False,
     "empty": False,
     "log_dirs": [{"path": "/a", "works": False, "total": None, "used": None, "cordoned": False}],
 }

@@ -193,8 +193,8 @@ class Server:
         job = {"id": self.jobs, "state": "ended", "total": 1, "done": 1, "endings": {"done": 1}}
         job |= {"moving": 0, "waiting": 0, "queued": 0, "copied": None, "created_ms": 0, "ended_ms": 1}
         return {
-            "/v1/status": {"brokers": {"excluded": sorted(self.excluded)}},
-            "/v1/placement": {"brokers": brokers},
+            "/v1/status": {"brokers": {"placed_by": "reassignd"}},
+            "/v1/placement": {"brokers": brokers, "excluded": sorted(self.excluded)},
         }.get(path, {"job": job, "reasons": []})
 
     def stream(self, path: str) -> Iterable[bytes]:
@@ -204,7 +204,7 @@ class Server:
     def post(self, path: str, body: Any, **_: object) -> Any:
         if path == "/v1/placement":
             self.excluded = (self.excluded | {*body["exclude"]}) - {*body["allow"]}
-            return {}
+            return {"notes": []}
         if self.refuses:
             raise CommandError("partitions[0] (foo-0): Unable to find a topic named foo.")
         self.jobs += 1

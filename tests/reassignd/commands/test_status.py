@@ -130,13 +130,13 @@ def test_the_health_of_the_cluster_is_one_line(health: dict[str, Any], said: str
 
 
 def test_brokers_with_a_flaw_are_listed() -> None:
-    brokers = {"live": 2, "registered": 4, "offline": [3, 4], "excluded": None, "hidden": [1]}
+    brokers = {"live": 2, "registered": 4, "offline": [3, 4], "excluded": [], "hidden": [1]}
     (first, *_) = lines(status() | {"brokers": brokers})
     assert "2 of 4 brokers (offline: 3, 4; hidden from clients: 1), 100,000 partitions" in first
 
 
 def test_a_stopped_broker_that_holds_nothing_is_told_from_others_that_are_offline() -> None:
-    brokers = {"live": 2, "registered": 4, "offline": [3, 4], "idle": [4], "excluded": None, "hidden": []}
+    brokers = {"live": 2, "registered": 4, "offline": [3, 4], "idle": [4], "excluded": [], "hidden": []}
     (first, *_) = lines(status() | {"brokers": brokers})
     assert "2 of 4 brokers (offline: 3; offline and empty: 4), " in first
 
