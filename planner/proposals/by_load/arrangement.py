@@ -91,7 +91,7 @@ class Arrangement:
             self._racks_open(row, members[column])[self._layout.rack[target]]
         )
 
-    def peers(self, broker: int) -> Ints:
+    def partners(self, broker: int) -> Ints:
         """Return the brokers that exchange replicas with this one, itself included."""
         scope = self._task.remainder.scope
         return np.flatnonzero(self._layout.usable & (scope == scope[broker]))

@@ -46,9 +46,9 @@ class Exchange:
     def _single(self, broker: int) -> bool:
         """Move one replica from or to the broker."""
         found = []
-        peers = self._plan.peers(broker)
+        partners = self._plan.partners(broker)
         if len(mine := self._candidates(broker, broker)):
-            found.append(self._valued(mine, peers[np.isin(peers, self._receivers)]))
+            found.append(self._valued(mine, partners[np.isin(partners, self._receivers)]))
         if broker in self._receivers:
             theirs = (self._candidates(other, broker) for other in self._others(broker))
             found += [self._valued(each, np.array([broker])) for each in theirs if len(each)]
@@ -89,11 +89,11 @@ class Exchange:
     def _others(self, broker: int) -> list[int]:
         """Return the brokers that could spare most of what this one lacks."""
         plan = self._plan
-        peers = plan.peers(broker)
-        relative = plan.loads[peers] / plan.ranges.share[peers]
+        partners = plan.partners(broker)
+        relative = plan.loads[partners] / plan.ranges.share[partners]
         lacks = np.maximum(0, plan.ranges.least[broker] - plan.loads[broker]) > 0
         order = np.argsort(-(relative * lacks).sum(axis=1), kind="stable")
-        return [each for each in peers[order].tolist() if each != broker][:PARTNERS] if lacks.any() else []
+        return [each for each in partners[order].tolist() if each != broker][:PARTNERS] if lacks.any() else []
 
     def _candidates(self, source: int, broker: int) -> Ints:
         """Return replicas of the source with loads that are nearest to what is too much or lacks."""
@@ -127,11 +127,11 @@ class Exchange:
     def _partners(self, broker: int) -> list[int]:
         """Return brokers in order of how much they differ from this one."""
         plan = self._plan
-        peers = plan.peers(broker)
-        relative = plan.loads[peers] / plan.ranges.share[peers]
+        partners = plan.partners(broker)
+        relative = plan.loads[partners] / plan.ranges.share[partners]
         own = plan.loads[broker] / plan.ranges.share[broker]
         order = np.argsort(-np.abs(relative - own).sum(axis=1), kind="stable")
-        return [each for each in peers[order].tolist() if each != broker][:PARTNERS]
+        return [each for each in partners[order].tolist() if each != broker][:PARTNERS]
 
     def _exchange(self, broker: int, other: int, mine: Ints) -> bool:
         plan = self._plan
