@@ -128,7 +128,7 @@ def cluster(partitions: int, brokers: int) -> State:
     """Return the state of a gateway."""
     state = State(GATEWAY, settings=SettingsState(lambda _: None))
     state.apply(Broker(each, f"kafka-{each}", 9092, None, 0) for each in range(1, brokers + 1))
-    state.cluster.live.update(range(1, brokers + 1))
+    state.cluster.set_live(range(1, brokers + 1))
     for topic in range(partitions // TOPIC):
         name = f"{topic:07}"
         state.apply([Topic(name, topic.to_bytes(16, "big"))])

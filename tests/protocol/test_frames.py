@@ -143,8 +143,8 @@ def test_only_requests_are_sent_as_requests() -> None:
 
 
 def test_a_response_to_an_unknown_key_is_refused() -> None:
-    with pytest.raises(DecodeError, match="API key 9 is unknown"):
-        parse_response(bytes(4), 9, 0)
+    with pytest.raises(DecodeError, match="API key 999 is unknown"):
+        parse_response(bytes(4), 999, 0)
 
 
 LIST = ListPartitionReassignmentsRequest()

@@ -48,7 +48,7 @@ def test_a_plan_without_forecast_is_a_plan(monkeypatch: pytest.MonkeyPatch) -> N
     assert first["figures"]["forecast"] is None
 
 
-def _fail(*_: Any) -> Any:
+def _fail(*_: Any, **__: Any) -> Any:
     raise PlanError("the forecast needs pyarrow")
 
 
