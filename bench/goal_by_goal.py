@@ -31,12 +31,12 @@ def one_after_the_other(task: Task) -> Ints:
 
 def _relieve(plan: Arrangement, task: Task, broker: int, load: int) -> bool:
     """Give replicas of the broker away until it is in its range; then fill it if it has too little."""
-    peers = plan.peers(broker)
+    partners = plan.partners(broker)
     changed = False
     if plan.loads[broker, load] > task.most[broker, load]:
-        changed = _give(plan, task, broker, peers, load)
+        changed = _give(plan, task, broker, partners, load)
     if plan.loads[broker, load] < task.least[broker, load]:
-        for other in peers[np.argsort(-plan.loads[peers, load], kind="stable")].tolist():
+        for other in partners[np.argsort(-plan.loads[partners, load], kind="stable")].tolist():
             if other != broker and plan.loads[broker, load] < task.least[broker, load]:
                 changed |= _give(plan, task, other, np.array([broker]), load)
     return changed
