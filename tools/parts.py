@@ -116,10 +116,4 @@ ALL = [
     *_static("packages"),
 ]
 
-LANES_PER_CORE = {"all": 1.5}
-"""How many parts run side by side for each core; one where nothing is said.
-
-Tests with real clusters compute for about 0.6 s of each second, and wait for brokers for the rest.
-"""
-
 SUITES = {"static": _static(), "unit": _unit(), "test": TEST, "all": ALL}

@@ -1,9 +1,9 @@
 """Run the parts of a suite of tests side by side: `python -m tools.suite unit|static|test|all [PART ...]`.
 
-A part is a command. It starts when the parts that it needs have passed and a lane is free;
-`parts.LANES_PER_CORE` says how many lanes a suite has. One line says how each part ended and how long it
-took. The output of a part is in `build/suite/PART.log`; that of a part that failed is printed, too. The exit
-code is 1 if a part failed. Ctrl-C ends all parts.
+A part is a command. It starts when the parts that it needs have passed and a lane is free; there are as many
+lanes as cores. One line says how each part ended and how long it took. The output of a part is in
+`build/suite/PART.log`; that of a part that failed is printed, too. The exit code is 1 if a part failed.
+Ctrl-C ends all parts.
 """
 
 import argparse
@@ -18,7 +18,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.parts import LANES_PER_CORE, SUITES, Part
+from tools.parts import SUITES, Part
 from tools.ports import SHARE
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -154,11 +154,6 @@ class Suite:
             print(", ".join(f"{count} {what}" for what, count in self._counts.items()))
 
 
-def lanes_of(suite: str) -> int:
-    """The number of parts that run side by side on this machine."""
-    return max(1, round((os.cpu_count() or 1) * LANES_PER_CORE.get(suite, 1)))
-
-
 def main() -> int:
     """Run a suite. Return 1 if a part failed, 130 if the run was interrupted."""
     parser = argparse.ArgumentParser(
@@ -166,7 +161,7 @@ def main() -> int:
     )
     parser.add_argument("suite", choices=SUITES)
     parser.add_argument("part", nargs="*", help="only these parts, without what they need")
-    parser.add_argument("--lanes", type=int, help="how many parts run at a time; by default by the suite")
+    parser.add_argument("--lanes", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_intermixed_args()
     parts = SUITES[arguments.suite]
     if arguments.part:
@@ -175,7 +170,7 @@ def main() -> int:
     # A shell that runs this in the background has it ignore SIGINT, which all children would inherit.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    suite = Suite(parts, arguments.lanes or lanes_of(arguments.suite))
+    suite = Suite(parts, arguments.lanes)
     try:
         return 0 if suite.run() else 1
     except KeyboardInterrupt:

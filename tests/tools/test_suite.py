@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tools.parts import FOLDERS, REAL, SUITES, Part
-from tools.suite import ROOT, Suite, lanes_of
+from tools.suite import ROOT, Suite
 from tools.waiting import wait_until
 
 
@@ -50,11 +50,6 @@ def test_a_signal_ends_all_parts(tmp_path: Path) -> None:
     os.kill(process.pid, signal.SIGTERM)
     assert process.communicate()[1] == "interrupted\n"
     assert process.returncode == 130
-
-
-def test_a_suite_whose_parts_wait_has_more_lanes_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    assert (lanes_of("unit"), lanes_of("test"), lanes_of("all")) == (2, 2, 3)
 
 
 def test_each_folder_of_tests_is_in_a_part() -> None:
