@@ -21,7 +21,10 @@ def plan(*entries: dict[str, Any]) -> str:
 
 
 BAD_PLANS = [
-    ("not json", "not JSON: Expecting value: line 1 column 1 (char 0)"),
+    (
+        "not json",
+        'not JSON: Expecting value: line 1 column 1 (char 0); expected {"version":1,"partitions":[...]}',
+    ),
     ('{"partitions": {}}', 'not a plan: expected {"version":1,"partitions":[...]}'),
     (
         plan(entry(partition="0")),
@@ -58,7 +61,7 @@ def test_invalid_input_is_reported_in_one_line_and_changes_nothing(shell: Shell,
     for text, expected in BAD_PLANS:
         file.write_text(text)
         result = shell.run("execute", "--reassignment-json-file", str(file))
-        assert result == (1, "", f"reassignd: {expected}\n")
+        assert result == (1, "", f"reassignd: {file}: {expected}\n")
     for arguments in (["job", "9"], ["rollback", "9"], ["pause", "9"], ["cancel", "--job", "9"]):
         assert shell.run(*arguments) == (
             1,
