@@ -60,8 +60,8 @@ def test_a_broker_is_chosen_by_keyboard(site: Site) -> None:
     assert other != first
     page.press("Enter")
     page.wait("document.querySelectorAll('.map .arrows .faint').length")
-    page.wait(f"document.querySelector('.facts')?.innerText.includes('Broker {other}')")
-    page.wait("/Gets|Gives/.test(document.querySelector('.facts')?.innerText)")
+    page.wait(f"document.querySelector('.chosen-broker').innerText.includes('Broker {other}')")
+    page.wait("/Gets|Gives/.test(document.querySelector('.chosen-broker').innerText)")
     page.tab_to("Show all flows")
     page.press("Enter")
     page.wait("!document.querySelectorAll('.map .arrows .faint').length")
