@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from protocol.codec.errors import DecodeError
+from protocol.codec.reading import read_varint
+from protocol.codec.writing import varint
 
 Ints = npt.NDArray[np.int64]
 
@@ -58,17 +60,21 @@ class _Scan:
     def length(self) -> int:
         """Read the length of an array."""
         if self._flexible:
-            return self._uvarint() - 1
+            return self._varint() - 1
         self.at += 4
         return int(_INT32.unpack_from(self.body, self.at - 4)[0])
 
     def text(self) -> bytes:
-        length = self._uvarint() - 1 if self._flexible else self.int16()
+        length = self._varint() - 1 if self._flexible else self.int16()
         start, self.at = self.at, self.at + max(0, length)
         return self.body[start : self.at]
 
+    def _varint(self) -> int:
+        value, self.at = read_varint(self.body, self.at)
+        return value
+
     def tags(self) -> None:
-        if self._flexible and self._uvarint():
+        if self._flexible and self._varint():
             raise DecodeError("an answer with tagged fields that are not known")
 
     def note(self, topics: Mapping[bytes, int], width: int) -> None:
@@ -94,12 +100,12 @@ class _Scan:
             length = body[at]
             at += 1
             if length > 127:
-                length, at = _long_uvarint(body, at - 1)
+                length, at = read_varint(body, at - 1)
             end = at + length - 1
             numbers.append(topics.get(body[at:end], -1))
             count, at = body[end] - 1, end + 1
             if count > 126:
-                count, at = _long_uvarint(body, end)
+                count, at = read_varint(body, end)
                 count -= 1
             starts.append(at)
             counts.append(count)
@@ -120,22 +126,6 @@ class _Scan:
         if "tags" in (kind.names or ()) and table["tags"].any():
             raise DecodeError("rows with tagged fields that are not known")
         return np.repeat(np.array(self.topics, np.int64), counts), table
-
-    def _uvarint(self) -> int:
-        value, self.at = _long_uvarint(self.body, self.at)
-        return value
-
-
-def _long_uvarint(body: bytes, at: int) -> tuple[int, int]:
-    """Return an unsigned number of any length, and the position after it."""
-    value = shift = 0
-    while True:
-        byte = body[at]
-        at += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value, at
-        shift += 7
 
 
 def _kind(fields: Sequence[tuple[str, str]], *, flexible: bool) -> "np.dtype[np.void]":
@@ -195,7 +185,7 @@ def offsets_request(version: int, named: Sequence[tuple[bytes, Ints]], timestamp
     parts = [pack(">ib", -1, 0), _length(len(named), flexible=flexible)]
     for name, partitions in named:
         size = len(partitions) * width
-        prefix = _uvarint(len(name) + 1) if flexible else pack(">h", len(name))
+        prefix = varint(len(name) + 1) if flexible else pack(">h", len(name))
         parts += prefix, name, _length(len(partitions), flexible=flexible), rows[at : at + size], end
         at += size
     return b"".join((*parts, end))
@@ -220,16 +210,7 @@ def _int64(column: npt.NDArray[np.generic]) -> Ints:
 
 
 def _length(count: int, *, flexible: bool) -> bytes:
-    return _uvarint(count + 1) if flexible else pack(">i", count)
-
-
-def _uvarint(value: int) -> bytes:
-    parts = bytearray()
-    while value > 127:
-        parts.append(value & 127 | 128)
-        value >>= 7
-    parts.append(value)
-    return bytes(parts)
+    return varint(count + 1) if flexible else pack(">i", count)
 
 
 class Committed(NamedTuple):
@@ -246,7 +227,7 @@ def committed_request(version: int, groups: Sequence[str]) -> bytes:
     for group in groups:
         name = group.encode()
         # No member, all topics, no tagged fields.
-        parts += _uvarint(len(name) + 1), name, b"\0\xff\xff\xff\xff" if version >= 9 else b"", b"\0\0"
+        parts += varint(len(name) + 1), name, b"\0\xff\xff\xff\xff" if version >= 9 else b"", b"\0\0"
     return b"".join((*parts, b"\0\0"))
 
 
