@@ -85,9 +85,7 @@ class Groups:
                 frame = await self._exchange(
                     broker, ApiKey.OFFSET_FETCH, COMMITTED_VERSIONS, _committed_body(chosen)
                 )
-                told = await self._off_loop.run(
-                    read_committed, bytes(frame.body), frame.api_version, layout.numbers
-                )
+                told = await self._off_loop.run(read_committed, bytes(frame.body), layout.numbers)
                 if not self._keep(told, layout, found, problems, broker):
                     return False
         except (BrokerError, DecodeError) as error:

@@ -4,7 +4,8 @@ A row of these messages has a fixed size if it has no tagged fields. So an answe
 and all its rows become an array at once, without an object for each.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from struct import Struct, error, pack
 from typing import NamedTuple
 
@@ -118,14 +119,28 @@ class _Scan:
     def table(self, kind: np.dtype[np.void]) -> tuple[Ints, npt.NDArray[np.void]]:
         """Return the topic of each noted row, and the rows."""
         counts = np.array(self.counts, np.int64)
-        total, width = int(counts.sum()), kind.itemsize
-        within = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
-        at = np.repeat(np.array(self.starts, np.int64), counts) + within * width
-        taken = np.frombuffer(self.body, np.uint8)[at[:, None] + np.arange(width)]
-        table = np.ascontiguousarray(taken).view(kind).reshape(total)
+        within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+        starts = np.repeat(np.array(self.starts, np.int64), counts) + within * kind.itemsize
+        table = _records(self.body, starts, kind)
         if "tags" in (kind.names or ()) and table["tags"].any():
             raise DecodeError("rows with tagged fields that are not known")
         return np.repeat(np.array(self.topics, np.int64), counts), table
+
+
+@contextmanager
+def _to_the_end() -> Iterator[None]:
+    """Read an answer. DecodeError is raised if it ends too early."""
+    try:
+        yield
+    except (IndexError, ValueError, error) as reason:
+        raise DecodeError("an answer that ends too early") from reason
+
+
+def _records(body: bytes, starts: Ints, kind: np.dtype[np.void]) -> npt.NDArray[np.void]:
+    """Return the rows that begin at these positions."""
+    at = starts[:, None] + np.arange(kind.itemsize)
+    taken = np.ascontiguousarray(np.frombuffer(body, np.uint8)[at])
+    return taken.view(kind).reshape(len(starts))
 
 
 def _kind(fields: Sequence[tuple[str, str]], *, flexible: bool) -> "np.dtype[np.void]":
@@ -149,14 +164,12 @@ def read_log_dirs(body: bytes, version: int, topics: Mapping[bytes, int]) -> Row
     """
     flexible = version >= 2
     kind, scan = _kind(_SIZE, flexible=flexible), _Scan(body, flexible=flexible)
-    try:
+    with _to_the_end():
         scan.at = 4
         if version >= 3 and (code := scan.int16()):
             return Refused(code)
         results = scan.length()
         codes = [_log_dir(scan, version, kind.itemsize, topics) for _ in range(results)]
-    except (IndexError, ValueError, error) as reason:
-        raise DecodeError("an answer that ends too early") from reason
     if not results or all(codes):
         # Before version 3 an unauthorized principal gets an empty answer (KIP-784).
         return Refused(max(codes, default=31))
@@ -195,11 +208,9 @@ def read_offsets(body: bytes, version: int, topics: Mapping[bytes, int]) -> Rows
     """Return the offset and the error code of each partition. Raises DecodeError."""
     flexible = version >= 6
     kind, scan = _kind(_OFFSET, flexible=flexible), _Scan(body, flexible=flexible)
-    try:
+    with _to_the_end():
         scan.at = 4
         scan.note(topics, kind.itemsize)
-    except (IndexError, ValueError, error) as reason:
-        raise DecodeError("an answer that ends too early") from reason
     numbers, table = scan.table(kind)
     values = _int64(table["offset"]), _int64(table["error"])
     return Rows(numbers, _int64(table["partition"]), values)
@@ -236,18 +247,16 @@ _AFTER_METADATA = 16
 """Bytes of a row of committed offsets before the metadata."""
 
 
-def read_committed(body: bytes, _version: int, topics: Mapping[bytes, int]) -> list[Committed]:
+def read_committed(body: bytes, topics: Mapping[bytes, int]) -> list[Committed]:
     """Return the offsets of each group; -1 where there is none. Raises DecodeError."""
     scan, found = _Scan(body, flexible=True), []
-    try:
+    with _to_the_end():
         scan.at = 4
         for _ in range(scan.length()):
             name = scan.text().decode()
             rows = _committed_rows(scan, topics)
             found.append(Committed(name, rows, scan.int16()))
             scan.tags()
-    except (IndexError, ValueError, error) as reason:
-        raise DecodeError("an answer that ends too early") from reason
     return found
 
 
@@ -260,10 +269,7 @@ def _committed_rows(scan: _Scan, topics: Mapping[bytes, int]) -> Rows:
         counts.append(scan.length())
         parts.append(_committed_starts(scan, counts[-1]))
         scan.tags()
-    starts = np.concatenate([np.zeros(0, np.int64), *parts])
-    at = starts[:, None] + np.arange(_COMMITTED.itemsize)
-    taken = np.ascontiguousarray(np.frombuffer(scan.body, np.uint8)[at])
-    table = taken.view(_COMMITTED).reshape(len(starts))
+    table = _records(scan.body, np.concatenate([np.zeros(0, np.int64), *parts]), _COMMITTED)
     codes = np.repeat(np.array(numbers, np.int64), np.array(counts, np.int64))
     return Rows(codes, _int64(table["partition"]), (_int64(table["offset"]),))
 

@@ -141,9 +141,7 @@ def test_committed_offsets_are_those_that_the_codec_decodes(topics: list[Any], v
     answer = OffsetFetchResponse(
         groups=[OffsetFetchResponseGroup("g", rows), OffsetFetchResponseGroup("h", (), 30)]
     )
-    first, second = wire.read_committed(
-        bytes(codec(OffsetFetchResponse, version).encode(answer)), version, NAMES
-    )
+    first, second = wire.read_committed(bytes(codec(OffsetFetchResponse, version).encode(answer)), NAMES)
     found = first.rows
     expected = [(number, p, o) for number, each in enumerate(topics) for p, o, _ in each]
     assert (
