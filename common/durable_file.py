@@ -1,7 +1,9 @@
 """Small files that survive a crash or a power failure, readable for their owner only."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 
 def open_private(path: Path, flags: int) -> int:
@@ -17,11 +19,16 @@ def replace_file(path: Path, text: str) -> None:
 
     Blocks for two disk flushes. Raises OSError.
     """
+    write_file(path, lambda file: file.write(text.encode()))
+
+
+def write_file(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Replace the file by what `write` writes, as `replace_file` does."""
     temporary = path.with_suffix(".new")
     # A temporary file that a crash left behind may have another mode, or be a link that another user made.
     temporary.unlink(missing_ok=True)
-    with os.fdopen(open_private(temporary, os.O_WRONLY | os.O_EXCL), "w", encoding="utf-8") as file:
-        file.write(text)
+    with os.fdopen(open_private(temporary, os.O_WRONLY | os.O_EXCL), "wb") as file:
+        write(file)
         file.flush()
         os.fsync(file.fileno())
     temporary.replace(path)

@@ -5,8 +5,6 @@ and when sampling ends, and replaced at once: after a crash it is the last or th
 """
 
 import logging
-import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -16,7 +14,7 @@ import numpy.typing as npt
 
 from backends.load.columns import Samples
 from backends.load.layout import Layout, Topic
-from common.durable_file import open_private
+from common.durable_file import write_file
 
 Column = npt.NDArray[Any]
 
@@ -78,19 +76,9 @@ class ProfileFile:
         if samples.profile.bytes_out is not None:
             columns["out"] = samples.profile.bytes_out
         try:
-            _replace(self._path, columns)
+            write_file(self._path, lambda file: np.savez(file, allow_pickle=False, **columns))
             self._failed = False
         except OSError as error:
             if not self._failed:
                 log.warning("%s cannot be written: %s", self._path, error)
             self._failed = True
-
-
-def _replace(path: Path, columns: Mapping[str, Column]) -> None:
-    temporary = path.with_suffix(".new")
-    temporary.unlink(missing_ok=True)
-    with os.fdopen(open_private(temporary, os.O_WRONLY | os.O_EXCL), "wb") as file:
-        np.savez(file, allow_pickle=False, **columns)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
