@@ -11,11 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from backends.load.layout import Layout
-from backends.load.profile import Profile
+from backends.load.profile import Floats, Profile, Rates, copy_rows
 from backends.load.wire import Ints
 
-Floats = npt.NDArray[np.float64]
-Rates = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
 
 WINDOWS = 3
@@ -76,9 +74,7 @@ class Samples:
         """Return the samples in the rows of another layout."""
         moved, rows = Samples(layout), layout.taken_from(self.layout)
         known = np.flatnonzero(rows >= 0)
-        for name, column in vars(self).items():
-            if isinstance(column, np.ndarray):
-                getattr(moved, name)[..., known] = column[..., rows[known]]
+        copy_rows(self, moved, known, rows[known])
         moved.profile = self.profile.moved(rows)
         return moved
 
@@ -120,8 +116,7 @@ class Samples:
         shrunk = same & (answer.earliest == self.earliest[rows]) & (grown < 0)
         self.compacted[rows[shrunk]] = True
         exact = same & undeleted & (grown >= 0) & ~self.compacted[rows]
-        stored = np.maximum(answer.latest - answer.earliest, 1)
-        mean = np.where(np.isnan(self.record_bytes[rows]), answer.sizes / stored, self.record_bytes[rows])
+        mean = _mean_record(self.record_bytes[rows], answer.sizes, answer.latest - answer.earliest)
         with np.errstate(invalid="ignore"):
             shown = grown / np.maximum(records, 1)
             learnt = exact | (self.compacted[rows] & same & (records > 0) & (shown * MOST_CHANGE > mean))
@@ -129,6 +124,10 @@ class Samples:
         kept = np.where(np.isnan(self.record_bytes[rows]), shown, self.record_bytes[rows])
         self.record_bytes[rows[learnt]] = (KEPT * kept + (1 - KEPT) * shown)[learnt]
         return np.where(exact, grown, np.where(valid, records * mean, np.nan)), exact
+
+    def mean_record(self) -> Floats:
+        """Return the mean size of the records of each row."""
+        return _mean_record(self.record_bytes, self.size, self.latest - self.earliest)
 
     def _keep(self, answer: Answer, told: Flags, now: float) -> None:
         rows = answer.rows
@@ -160,6 +159,11 @@ class Samples:
     def bytes_out(self) -> Rates:
         """Return what consumers read, NaN where it is not known."""
         return _median(self.read_rates)
+
+
+def _mean_record(learnt: Rates, sizes: Ints, records: Ints) -> Floats:
+    """Return the mean size that exact intervals have shown, or else that of the whole log."""
+    return np.where(np.isnan(learnt), sizes / np.maximum(records, 1), learnt)
 
 
 def _median(windows: Rates) -> Rates:

@@ -7,9 +7,10 @@ import numpy as np
 
 from backends.client.errors import BrokerError
 from backends.load.asking import Brokers
-from backends.load.columns import WINDOWS, Floats, Samples
+from backends.load.columns import WINDOWS, Samples
 from backends.load.layout import Layout
 from backends.load.problems import Problems, refusal
+from backends.load.profile import Floats
 from backends.load.wire import (
     COMMITTED_VERSIONS,
     GROUPS_VERSIONS,
@@ -155,9 +156,8 @@ def _add(samples: Samples, last: dict[str, Offsets], now: dict[str, Offsets], se
         records = np.zeros(samples.layout.size)
         for rows, count in _progress(last, now):
             records[rows] += count
-        stored = np.maximum(samples.latest - samples.earliest, 1)
-        mean = np.where(np.isnan(samples.record_bytes), samples.size / stored, samples.record_bytes)
-        read = np.where(records == 0, 0.0, np.where(samples.size < 0, np.nan, records * mean))
+        known = np.where(samples.size < 0, np.nan, records * samples.mean_record())
+        read = np.where(records == 0, 0.0, known)
     samples.read_rates[1:] = samples.read_rates[: WINDOWS - 1]
     samples.read_rates[0] = read / seconds if seconds > 0 else np.nan
     samples.profile.add_read(read, seconds)

@@ -31,6 +31,13 @@ def hour_of_day(milliseconds: int) -> int:
     return datetime.fromtimestamp(milliseconds / 1000, UTC).hour
 
 
+def copy_rows(source: object, target: object, rows: Ints, taken: Ints) -> None:
+    """Set `rows` of each column of `target` to the rows `taken` of that of `source`."""
+    for name, column in vars(source).items():
+        if isinstance(column, np.ndarray):
+            getattr(target, name)[..., rows] = column[..., taken]
+
+
 class Busy(NamedTuple):
     """The busy hour, its rates by row, and the totals of each hour; NaN for what is not known."""
 
@@ -58,9 +65,7 @@ class Profile:
         moved, known = Profile(len(rows)), np.flatnonzero(rows >= 0)
         if self.bytes_out is not None:
             moved.bytes_out = np.full((HOURS, len(rows)), np.nan, np.float32)
-        for name, column in vars(self).items():
-            if isinstance(column, np.ndarray):
-                getattr(moved, name)[..., known] = column[..., rows[known]]
+        copy_rows(self, moved, known, rows[known])
         return moved
 
     def add(self, rows: Ints, wrote: Floats, seconds: Floats) -> None:

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from backends.load.columns import Flags, Floats, Rates
+from backends.load.columns import Flags
 from backends.load.layout import Layout
-from backends.load.profile import Busy
+from backends.load.profile import Busy, Floats, Rates
 from backends.load.wire import Ints
 from controller.model.load import LoadPage, LoadRow, LoadSort, LoadUnit, Quality
 from controller.model.load import Rates as LoadRates
