@@ -112,7 +112,7 @@ class Sampler:
                 spent = self._clock.now() - began
                 await self._clock.sleep(max(self._timing.sample - spent, self._timing.sample / 10))
         finally:
-            self._file.save(self._samples, self._wall_ms())
+            await self._off_loop.run(self._file.save, self._samples, self._wall_ms())
 
     async def _round(self) -> None:
         self._problems.begin()
