@@ -8,7 +8,6 @@ them. Tests with a thousand connections need more open files than the 1024 that 
 
 import gc
 import os
-import resource
 import signal
 import sys
 from collections.abc import Iterator
@@ -18,16 +17,13 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-OPEN_FILES = 8192
-_soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-if _soft != resource.RLIM_INFINITY and _soft < OPEN_FILES:
-    _allowed = OPEN_FILES if _hard == resource.RLIM_INFINITY else min(OPEN_FILES, _hard)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (_allowed, _hard))
-
 import pytest  # noqa: E402 - its modules are compiled, too
 from hypothesis import HealthCheck, settings  # noqa: E402
 
+from reassignd.runtime.listeners.sockets import allow_files  # noqa: E402
 from tests.examples import examples  # noqa: E402
+
+allow_files(8192)
 
 # No deadline: the machine may be busy with other work.
 settings.register_profile(

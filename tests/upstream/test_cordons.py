@@ -72,10 +72,9 @@ def test_a_drained_broker_gets_no_new_partition_until_the_rollback(
     assert any(2 in replicas for replicas in lists(kafka, "later"))
 
 
+@pytest.mark.parametrize("two_brokers", ["4.3"], indirect=True)
 def test_a_cordon_of_others_stays(shell: Shell, two_brokers: tuple[str, KafkaCluster]) -> None:
-    version, kafka = two_brokers
-    if version != "4.3":
-        pytest.skip("Kafka knows cordons from 4.3 on")
+    _, kafka = two_brokers
     configs(kafka, "--alter", "--add-config", "cordoned.log.dirs=*")
     shell.ok("placement", "--exclude", "2")
     assert "is still cordoned: others have set" in shell.run("placement", "--allow", "2").err

@@ -2,9 +2,11 @@
 
 Nothing is written at the first and at the last sample, so the sums are those of the test, however slow the
 machine is. A sample is taken every 5 s, offsets are read every 10 s, and the broker deletes every second.
+`--log-cli-level info` shows the errors.
 """
 
 import asyncio
+import logging
 from collections.abc import Iterator
 
 import numpy as np
@@ -35,6 +37,8 @@ from protocol.record_batch import NO_PRODUCER, BatchRecord, Producer, encode_bat
 from tests.upstream.conftest import bootstrap
 from tools.kafka_cluster import KafkaCluster, running_kafka
 from tools.kafka_settings import Spec
+
+log = logging.getLogger(__name__)
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -120,7 +124,7 @@ async def state(cleaning: KafkaCluster) -> State:
 
 
 async def test_what_producers_and_consumers_did_is_found(
-    cleaning: KafkaCluster, state: State, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    cleaning: KafkaCluster, state: State, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(columns, "LATE_FRACTION", 1.0)  # When an answer was made does not matter here.
     client, clock, off_loop = UpstreamClient([bootstrap(cleaning)]), RealClock(), WorkerThread()
@@ -151,8 +155,7 @@ async def test_what_producers_and_consumers_did_is_found(
         estimated[topic] = bool(samples.estimated[row])
     read = float(samples.profile._read[samples.layout.row("small", 0)])
     errors["consumer"] = abs(read / written["small"].bytes - 1)
-    with capsys.disabled():
-        print({name: f"{error:.2%}" for name, error in errors.items()})  # noqa: T201
+    log.info("errors: %s", {name: f"{error:.2%}" for name, error in errors.items()})
     assert estimated == {"small": False, "large": False, "deleted": True}
     assert max(errors["small"], errors["large"]) <= 0.02
     assert errors["deleted"] <= 0.1
