@@ -20,7 +20,7 @@ from backends.load.wire import (
     read_committed,
 )
 from common.clock import Clock
-from common.error_codes import ErrorCode
+from common.error_codes import ErrorCode, error_name
 from common.off_loop import OffLoop
 from protocol.apis import ApiKey
 from protocol.codec.errors import DecodeError
@@ -120,10 +120,8 @@ class Groups:
     ) -> bool:
         kept = sum(len(rows) for rows, _ in found.values())
         for group in told:
-            if group.code == ErrorCode.GROUP_AUTHORIZATION_FAILED:
-                problems.add(
-                    refusal("OffsetFetch", group.code, "Describe on all groups", "bytes out"), broker
-                )
+            if group.code:
+                problems.add(_offsets_refused(group.code), broker)
                 return False
             rows, known = layout.rows(group.rows.topics, group.rows.partitions)
             offsets = group.rows.values[0][known]
@@ -143,6 +141,13 @@ class Groups:
             return encode(version)
 
         return await self._brokers.exchange(broker, key, versions, body, self._timeout)
+
+
+def _offsets_refused(code: int) -> str:
+    if code == ErrorCode.GROUP_AUTHORIZATION_FAILED:
+        return refusal("OffsetFetch", code, "Describe on all groups", "bytes out")
+    # Its coordinator moves or loads: without offsets the group would seem to have read nothing.
+    return f"{UNKNOWN}: OffsetFetch: {error_name(code)}"
 
 
 def _committed_body(groups: Sequence[str]) -> Callable[[int], bytes]:

@@ -105,15 +105,13 @@ class Profile:
             totals_in[each] = _total(self.bytes_in[each])
             if self.bytes_out is not None:
                 totals_out[each] = _total(self.bytes_out[each])
-        if np.isnan(totals_in[hour]):
+        if is_first := np.isnan(totals_in[hour]):
             totals_in[hour], totals_out[hour] = _total(present_in), _total(present_out)
-        else:
-            present_in = self.bytes_in[hour]
         if np.isnan(totals_in).all():
             return Busy(None, present_in, present_out, totals_in, totals_out)
         top = int(np.nanargmax(totals_in))
-        if top == hour:
-            return Busy(top, present_in.copy(), present_out, totals_in, totals_out)
+        if top == hour and is_first:
+            return Busy(top, present_in, present_out, totals_in, totals_out)
         out = np.full_like(present_out, np.nan) if self.bytes_out is None else self.bytes_out[top].copy()
         return Busy(top, self.bytes_in[top].copy(), out, totals_in, totals_out)
 

@@ -43,6 +43,7 @@ class Frames(EmbeddedFrames):
         self.late: set[int] = set()
         self.refusing: set[int] = set()
         self.refusing_groups = False
+        self.offsets_error = 0
         self.committed: Callable[[], int] | None = None
 
     async def exchange(
@@ -60,7 +61,8 @@ class Frames(EmbeddedFrames):
             await encode(versions[-1])
             rows = [OffsetFetchResponsePartitions(0, self.committed(), -1, "by one", 0)]
             topics = [OffsetFetchResponseTopics(name="hot", partitions=rows)]
-            return framed(key, 9, OffsetFetchResponse(groups=[OffsetFetchResponseGroup("readers", topics)]))
+            group = OffsetFetchResponseGroup("readers", topics, self.offsets_error)
+            return framed(key, 9, OffsetFetchResponse(groups=[group]))
         return await super().exchange(broker, key, versions, encode, seconds)
 
 
@@ -166,6 +168,15 @@ async def test_a_refusal_names_the_right_and_the_figure(world: Sampled) -> None:
     assert "ListGroups is refused" in groups
     assert groups.endswith("bytes out are unknown. Allow Describe on all groups")
     assert world.load.summary().coverage == 0
+
+
+async def test_a_group_whose_coordinator_loads_makes_bytes_out_unknown(world: Sampled) -> None:
+    world.frames.committed, world.frames.offsets_error = (lambda: 5), 14
+    await world.sampled(6)
+    assert {each.rates.bytes_out for each in world.rows()} == {None}
+    assert world.load.summary().problems == [
+        "broker 1: bytes out are unknown: OffsetFetch: COORDINATOR_LOAD_IN_PROGRESS"
+    ]
 
 
 async def test_what_groups_commit_was_read(world: Sampled) -> None:
