@@ -105,7 +105,7 @@ def serve(_: Path) -> Callable[[], object]:
     known: Any = state()
     encoder = Encoder()
     sizes: Any = Sizes(known)
-    return lambda: sum(len(encoder.encode(row)) for row in served("", known, sizes))
+    return lambda: sum(len(encoder.encode(row)) for row in served("", known, sizes, None))
 
 
 def read(path: Path) -> Callable[[], object]:

@@ -228,7 +228,8 @@ async def _lines(call: Call, request: dict[str, Any], kept: Kept) -> AsyncIterat
     yield json.dumps(request).encode() + b"\n"
 
     def counted() -> Iterator[Struct]:
-        for row in snapshot.rows(call.services.cluster_id(), call.state, call.services.sizes):
+        services = call.services
+        for row in snapshot.rows(services.cluster_id(), call.state, services.sizes, services.load):
             kept.read += isinstance(row, SnapshotPartition)
             yield row
 

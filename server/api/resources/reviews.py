@@ -154,7 +154,9 @@ def _head(state: State, entries: Sequence[Entry], bandwidth: int, rates: Mapping
 
 async def _request(call: Call, head: bytes) -> AsyncIterator[bytes]:
     yield head
-    async for piece in encoded_lines(rows(call.services.cluster_id(), call.state, call.services.sizes)):
+    # A forecast needs no loads.
+    cluster = rows(call.services.cluster_id(), call.state, call.services.sizes, None)
+    async for piece in encoded_lines(cluster):
         yield piece
 
 

@@ -113,9 +113,9 @@ async def snapshot(call: Call) -> Response:
 
 
 def rows(
-    cluster_id: str, state: State, sizes: Sizes, load: Loads | None = None
+    cluster_id: str, state: State, sizes: Sizes, load: Loads | None
 ) -> Iterator[SnapshotCluster | SnapshotBroker | SnapshotPartition]:
-    """Yield the rows. The state may change in between."""
+    """Yield the rows, without loads if `load` is None. The state may change in between."""
     yield SnapshotCluster(cluster_id)
     for number, broker in sorted(state.cluster.brokers.items()):
         live, disks = number in state.cluster.live, state.cluster.disks.get(number, ())

@@ -14,6 +14,7 @@ from server.api.resources import proposals
 from server.api.shared.proposals import MAX_KEPT, MAX_OPEN, ProposalRequest, ProposalStore
 from tests.server.api.api_client import MOVE
 from tests.server.api.proposal_client import ProposalClient, answer
+from tests.server.api.resources.test_load import FixedLoad
 
 DRAIN = {"drain": [1]}
 LATER_MS = 2**45
@@ -44,6 +45,13 @@ async def test_a_small_cluster_is_answered_with_the_figures(client: ProposalClie
     assert (proposal["cluster_partitions"], proposal["read_partitions"]) == (3, 3)
     assert proposal["figures"]["summary"] == ["moves 1 replica"]
     assert (await client.get("/v1/proposals/1"))["figures"] == proposal["figures"]
+
+
+async def test_the_computation_gets_the_measured_loads(client: ProposalClient) -> None:
+    client.serve(load=FixedLoad())
+    await client.post("/v1/proposals", {"balance": True, "by": "in"})
+    lines = b"".join(client.inputs[0]).splitlines()
+    assert [json.loads(line).get("in") for line in lines[-3:]] == [None, 1.5, None]
 
 
 async def test_the_forecast_has_the_time_within_the_schedule(client: ProposalClient) -> None:
