@@ -8,8 +8,9 @@ import click
 from common.clock import wall_clock
 from common.rates import in_rate
 from common.units import in_time
-from common.wording import as_json, counted
+from common.wording import as_json
 from reassignd.commands.help import examples
+from reassignd.commands.listing import MOST_ROWS, OFFSET, more_lines
 from reassignd.commands.options import JSON, Integer, with_client
 from reassignd.commands.output import echo
 from reassignd.commands.table import Row, filled, with_table
@@ -37,9 +38,13 @@ ON = "`reassignd load --sampling on` switches it on"
 )
 @click.argument("unit", type=click.Choice(list(UNITS)), default="brokers")
 @click.option(
-    "--top", metavar="N", type=Integer(1, 10_000), default=20, help="Maximum number of rows.  [default: 20]"
+    "--top",
+    metavar="N",
+    type=Integer(1, MOST_ROWS),
+    default=20,
+    help="Maximum number of rows.  [default: 20]",
 )
-@click.option("--offset", metavar="N", type=Integer(0), default=0, help="Number of rows to skip.")
+@OFFSET
 @click.option(
     "--sort", type=click.Choice(SORTS), default="in", help="By what, the most first.  [default: in]"
 )
@@ -83,9 +88,8 @@ def _head(answer: Row) -> Iterator[str]:
 
 
 def _foot(answer: Row, unit: str) -> Iterator[str]:
-    if answer["next"] is not None:
-        yield f"More of {counted(answer['total'], UNITS[unit])}: --offset {answer['next']}"
-    elif unit == "brokers" and (skew := _skew(answer["rows"])):
+    yield from more_lines(answer, "total", UNITS[unit])
+    if answer["next"] is None and unit == "brokers" and (skew := _skew(answer["rows"])):
         yield skew
     if answer["busy_hour"] is not None:
         hour, total = answer["busy_hour"], answer["all"]["in_busy"]
