@@ -89,7 +89,7 @@ def _head(answer: Row) -> Iterator[str]:
 
 def _foot(answer: Row, unit: str) -> Iterator[str]:
     yield from more_lines(answer, "total", UNITS[unit])
-    if answer["next"] is None and unit == "brokers" and (skew := _skew(answer["rows"])):
+    if unit == "brokers" and len(answer["rows"]) == answer["total"] and (skew := _skew(answer["rows"])):
         yield skew
     if answer["busy_hour"] is not None:
         hour, total = answer["busy_hour"], answer["all"]["in_busy"]

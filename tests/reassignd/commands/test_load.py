@@ -90,6 +90,11 @@ def test_partitions_are_listed_with_their_leader(stub: LoadStub, capsys: pytest.
     assert lines[3] == "More of 9 partitions: --offset 1"
 
 
+def test_a_page_of_brokers_has_no_skew(stub: LoadStub, capsys: pytest.CaptureFixture[str]) -> None:
+    stub.fields = {"total": 3, "busy_hour": None}
+    assert printed(capsys, "--offset", "1")[-1].split()[0] == "2"
+
+
 def test_problems_come_first_and_an_answer_without_figures_says_why(
     stub: LoadStub, capsys: pytest.CaptureFixture[str]
 ) -> None:
