@@ -124,22 +124,24 @@ class _Program:
     def _outside(self) -> "LinearExprT":
         """Return the sum of how far brokers are outside of their ranges, in steps of their fair shares."""
         task, total = self._task, []
-        parts: dict[int, list[tuple[int, int, Any]]] = defaultdict(list)
+        parts: dict[int, list[tuple[int, Any]]] = defaultdict(list)
         for number, options in enumerate(self._on):
             for broker, variable in options.items():
-                parts[broker].append((number, broker, variable))
+                parts[broker].append((number, variable))
         for broker in np.flatnonzero(task.given.layout.usable).tolist():
             for load in range(task.width):
-                held = int(task.fixed[broker, load]) + sum(
-                    int(self._weight(number, broker, load)) * variable
-                    for number, _, variable in parts[broker]
-                )
-                step = max(1, int(task.share[broker, load]) // STEPS)
-                outside = self._model.new_int_var(0, 2**40, "")
-                self._model.add(held - step * outside <= int(task.most[broker, load]))
-                self._model.add(held + step * outside >= int(task.least[broker, load]))
-                scale = round(STEPS * step / float(task.share[broker, load])) if step > 1 else 0
-                total.append((scale or max(1, round(STEPS / float(task.share[broker, load])))) * outside)
+                fixed = int(task.fixed[broker, load])
+                weights = [int(self._weight(number, broker, load)) for number, _ in parts[broker]]
+                variables = [variable for _, variable in parts[broker]]
+                held = fixed + sum(weight * each for weight, each in zip(weights, variables, strict=True))
+                share = float(task.share[broker, load])
+                least, most = int(task.least[broker, load]), int(task.most[broker, load])
+                step = max(1, int(share) // STEPS)
+                # No larger than needed: the solver refuses a sum that could exceed 64 bits.
+                outside = self._model.new_int_var(0, max(least, fixed + sum(weights)) // step + 1, "")
+                self._model.add(held - step * outside <= most)
+                self._model.add(held + step * outside >= least)
+                total.append(max(1, round(STEPS * step / share)) * outside)
         cost: LinearExprT = sum(total)
         return cost
 
