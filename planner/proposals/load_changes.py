@@ -35,37 +35,37 @@ def _change(
     table = problem.table
     weights = weights_of(table, problem.goal, load)
     ranges = leader_ranges(problem, load) if leads else replica_ranges(problem, load)
-    lists = after[:, :1] if leads else after
-    now = table.replicas[:, :1] if leads else table.replicas
-    size = len(table.brokers)
-    ids = table.brokers.tolist()
-    held = dict(zip(ids, per_broker(now, weights, size).tolist(), strict=True))
-    then = dict(zip(ids, per_broker(lists, weights, size).tolist(), strict=True))
-    if load == "bytes":
-        held = {each.broker: each.before.bytes for each in brokers}
-        then = {each.broker: each.after.bytes for each in brokers}
+    now, then = (lists[:, :1] if leads else lists for lists in (table.replicas, after))
+    if load == "bytes":  # Replicas that stay have sizes of their own.
+        amounts = {each.broker: (each.before.bytes, each.after.bytes) for each in brokers}
+    else:
+        sums = (per_broker(lists, weights, len(table.brokers)).tolist() for lists in (now, then))
+        amounts = dict(zip(table.brokers.tolist(), zip(*sums, strict=True), strict=True))
     carried = []
-    for broker in sorted(ranges):
-        (least, most), share = ranges[broker]
-        each = CarriedLoad(broker, held[broker], then[broker], least, most, float(share))
-        carried.append(each._replace(reason=_reason(problem, load, lists, weights, each)))
+    for position, broker in enumerate(table.brokers.tolist()):
+        if broker in ranges:
+            (least, most), share = ranges[broker]
+            each = CarriedLoad(broker, *amounts[broker], least, most, float(share))
+            if not least <= each.after <= most:
+                mine = np.where((then == position).any(axis=1), weights, 0)
+                each = each._replace(reason=_reason(problem, load, weights, mine, each))
+            carried.append(each)
     return LoadChange(load, tuple(carried))
 
 
-def _reason(problem: Problem, load: LoadName, lists: Ints, weights: Ints, each: CarriedLoad) -> str | None:
-    if each.least <= each.after <= each.most:
-        return None
-    table = problem.table
-    mine = np.flatnonzero((table.brokers[lists] == each.broker).any(axis=1) & (lists[:, 0] >= 0))
-    heaviest = int(mine[weights[mine].argmax()]) if len(mine) else -1
-    if each.after > each.most and heaviest >= 0 and weights[heaviest] > each.most:
-        topic, partition = table.name(heaviest)
-        return f"{topic}-{partition} alone has {in_units(load, int(weights[heaviest]))}"
-    largest = int(weights.max(initial=0))
-    if largest > each.most - each.least:
-        topic, partition = table.name(int(weights.argmax()))
-        most = in_units(load, largest)
-        return f"partitions are too large for the tolerance: {topic}-{partition} has {most}"
+def _reason(problem: Problem, load: LoadName, weights: Ints, mine: Ints, each: CarriedLoad) -> str:
+    """Return why a broker stays outside of its range. `mine` are the weights of what it has, else 0."""
+
+    def heaviest(among: Ints) -> tuple[str, str]:
+        topic, partition = problem.table.name(int(among.argmax()))
+        return f"{topic}-{partition}", in_units(load, int(among.max()))
+
+    if each.after > each.most and mine.max(initial=0) > each.most:
+        name, amount = heaviest(mine)
+        return f"{name} alone has {amount}"
+    if weights.max(initial=0) > each.most - each.least:
+        name, amount = heaviest(weights)
+        return f"partitions are too large for the tolerance: {name} has {amount}"
     if problem.goal.max_moves is not None or problem.goal.max_bytes is not None:
         return "the budget allows no more"
     return "no change that was tried brings it nearer without moving another broker away"
