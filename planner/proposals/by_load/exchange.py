@@ -35,9 +35,9 @@ class Exchange:
         for _ in range(max(LEAST_STEPS, STEPS * len(self._usable))):
             excess = plan.ranges.outside(plan.loads[self._usable], self._usable)
             excess[[each in stuck for each in self._usable.tolist()]] = 0
-            worst = int(self._usable[int(excess.argmax())])
             if excess.max(initial=0.0) <= 0:
                 return
+            worst = int(self._usable[int(excess.argmax())])
             if self._single(worst) or self._pair(worst):
                 stuck.clear()
             else:

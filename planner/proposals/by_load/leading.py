@@ -61,9 +61,9 @@ class _Leading:
         for _ in range(STEPS * len(leaders)):
             excess = self._ranges.outside(self._loads[brokers], brokers)
             open_ = np.where(stuck, 0.0, excess)
-            worst = int(open_.argmax())
-            if open_[worst] <= 0:
+            if open_.max(initial=0.0) <= 0:
                 break
+            worst = int(open_.argmax())
             helped = self._improve(int(brokers[worst]))
             stuck = np.zeros(len(brokers), np.bool_) if helped else stuck | (np.arange(len(brokers)) == worst)
         return self._leaders

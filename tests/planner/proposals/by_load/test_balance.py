@@ -91,6 +91,14 @@ def test_a_partition_that_is_too_large_is_named() -> None:
     assert proposal.loads[0].brokers[0].reason == "foo-0 alone has 90 B/s"
 
 
+def test_a_partition_is_named_only_for_a_broker_that_has_it() -> None:
+    snapshot = loaded(cluster("---", (1,), (3, 2), (3, 2), (3,)), 500, 200, 200, 100)
+    proposal = propose(problem_of(snapshot, goal_of("balance", by="in", max_moves=0)))
+    reasons = {each.broker: each.reason for each in proposal.loads[0].brokers}
+    assert reasons[1] == "foo-0 alone has 500 B/s"
+    assert reasons[3] == "partitions are too large for the tolerance: foo-0 has 500 B/s"
+
+
 def test_disks_have_room_for_what_arrives() -> None:
     snapshot = loaded(cluster("---", *[(1,)] * 6, sizes=dict.fromkeys(range(6), 10)), *[5] * 6)
     nodes = brokers("---")
@@ -157,3 +165,11 @@ def test_small_plans_are_near_the_optimum() -> None:
         if least is not None:
             assert (found.violation, found.bytes_bound <= least + 2) == (0, True)
             assert copied <= 1.10 * least + 1
+
+
+def test_sizes_of_gigabytes_are_solved_exactly_too() -> None:
+    snapshot, unit = random_cluster(7), 10**9
+    rows = {key: row._replace(bytes=row.size * unit) for key, row in snapshot.partitions.items()}
+    arrays = input_of(problem := problem_of(snapshot._replace(partitions=rows), random_goal(7)))
+    moved = new_replicas(arrays.lists, balanced_sets(problem, arrays).sets)
+    assert int((moved * arrays.bytes).sum()) == 13_545 * unit  # The optimum, as HiGHS proves.

@@ -28,3 +28,8 @@ def test_a_replica_that_is_not_in_sync_does_not_take_over() -> None:
     proposal = led(behind)
     assert proposal.leader_changes == 0
     assert proposal.loads[0].brokers[0].reason is not None
+
+
+def test_leaders_stay_where_no_broker_may_take_over() -> None:
+    goal = read_goal_options(["balance"], {"by": "out", "exclude_brokers": "1,2"}).goal
+    assert not propose(problem_of(HOT, goal)).changes
