@@ -304,6 +304,11 @@ def _restore(d: Decision, lease: ThrottleLease) -> None:
         d.delete(Config, lease.key)
 
 
+def throttle_leases(state: State) -> int:
+    """Return the number of leases of throttles. Those of cordons stay while brokers are excluded."""
+    return sum(config != CORDONED_LOG_DIRS for _, _, config in state.throttle.leases)
+
+
 def rates_of_others(state: State) -> dict[int, int]:
     """Return by broker the lowest rate of others in bytes per second."""
     found = ((broker, rate_of_others(state, broker)) for broker in state.cluster.brokers)

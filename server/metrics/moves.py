@@ -6,7 +6,7 @@ Brokers, partitions, jobs, bytes, limits, the throttle, pace.
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from controller.execution.throttle import throttle_rate
+from controller.execution.throttle import throttle_leases, throttle_rate
 from controller.model.jobs import Job
 from controller.model.replicas import TopicPartition
 from controller.pace.pacer import BrokerPace
@@ -271,7 +271,7 @@ LIMIT_METRICS = (
     ),
     gauge(
         "reassignd_throttle_leases",
-        lambda r: len(r.state.throttle.leases),
+        lambda r: throttle_leases(r.state),
         "Throttle configs of brokers and topics that reassignd has set and will remove.",
     ),
     gauge(

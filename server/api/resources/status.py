@@ -8,9 +8,8 @@ from msgspec import Meta, Struct
 
 from common.wording import counted
 from controller.cluster.health import missing_brokers, offline_brokers
-from controller.execution.throttle import rates_of_others, throttle_rate, throttle_source
+from controller.execution.throttle import rates_of_others, throttle_leases, throttle_rate, throttle_source
 from controller.messages.job_events import Pause
-from controller.model.configs import CORDONED_LOG_DIRS
 from controller.state.state import State
 from controller.views.jobs import totals
 from controller.views.reassignments import counts
@@ -340,8 +339,7 @@ def _throttle(state: State) -> Throttle:
     unlisted = sum(state.throttle.unlisted.values())
     source = throttle_source(state) or None
     others = by_rate(rates_of_others(state))
-    leases = sum(config != CORDONED_LOG_DIRS for _, _, config in state.throttle.leases)
-    return Throttle(throttle_rate(state), source, leases, unlisted, others)
+    return Throttle(throttle_rate(state), source, throttle_leases(state), unlisted, others)
 
 
 def _incoming(call: Call) -> list[Incoming]:

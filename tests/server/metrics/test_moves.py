@@ -1,7 +1,7 @@
 import pytest
 
 from controller.messages.job_events import Pause
-from controller.model.configs import PACE, THROTTLE
+from controller.model.configs import CORDONED_LOG_DIRS, PACE, THROTTLE, ResourceType, ThrottleLease
 from controller.pace.effort import START
 from controller.pace.readings import PaceMeasured, Probe, Source
 from server.metrics.moves import MOST_JOBS, PACE_METRICS
@@ -101,6 +101,12 @@ def test_the_throttle_in_force_is_shown_while_there_is_one() -> None:
     samples = scrape(controller.state)
     assert value(samples, name) == 5000
     assert value(samples, "reassignd_throttle_leases") > 0
+
+
+def test_a_cordon_is_no_throttle_that_is_left_over() -> None:
+    controller = InMemoryController()
+    controller.put(ThrottleLease(ResourceType.BROKER, "1", CORDONED_LOG_DIRS, "*", None))
+    assert value(scrape(controller.state), "reassignd_throttle_leases") == 0
 
 
 def measured() -> InMemoryController:
