@@ -65,16 +65,16 @@ async def change(call: Call) -> Placement:
             raise HttpError(404, f"There is no broker {broker}.")
     if both := sorted({*body.exclude} & {*body.allow}):
         raise HttpError(400, f"broker {both[0]} is in both lists")
-    notes = await alter_excluded(call, body.exclude, body.allow)
+    await alter_excluded(call, body.exclude, body.allow)
+    notes = await follow_cordons(call, body.exclude, body.allow)
     return replace(await placement(call), notes=notes)
 
 
-async def alter_excluded(call: Call, exclude: Collection[int], allow: Collection[int]) -> list[str]:
-    """Change the excluded brokers. In a gateway, wait until Kafka follows; return why it does not."""
+async def alter_excluded(call: Call, exclude: Collection[int], allow: Collection[int]) -> None:
+    """Change the excluded brokers."""
     for op, brokers in ((ConfigOp.APPEND, exclude), (ConfigOp.SUBTRACT, allow)):
         if brokers:
             await _alter(call, op, brokers)
-    return await follow_cordons(call, exclude, allow) if call.state.mode.is_gateway else []
 
 
 async def _alter(call: Call, op: ConfigOp, brokers: Collection[int]) -> None:

@@ -19,6 +19,7 @@ from server.api.resources.placement import alter_excluded
 from server.api.resources.snapshot import SnapshotPartition
 from server.api.shared.answers import encoded_lines, json_in_pieces, json_response
 from server.api.shared.call import Call, Endpoint
+from server.api.shared.cordons import follow_cordons
 from server.api.shared.errors import HttpError
 from server.api.shared.forecasts import ForecastRate, applying_rates, forecast_rate, scheduled_seconds
 from server.api.shared.plans import check_plan
@@ -120,7 +121,8 @@ async def execute(call: Call, options: JobOptions) -> Response:
             kept.drain - state.settings.excluded_brokers,
             kept.add & state.settings.excluded_brokers,
         )
-        notes = await alter_excluded(call, exclude, allow)
+        await alter_excluded(call, exclude, allow)
+        notes = await follow_cordons(call, exclude, allow)
         try:
             elects = replace(options, elect=options.elect or bool(kept.request.demote))
             kept.job, answer = await submit_entries(call, entries, elects, notes)
