@@ -2,10 +2,12 @@
 "use strict";
 
 import { get, post } from "../api.js";
-import { badge, button, facts } from "../build.js";
-import { Table, h, progress, section, setHidden, setText } from "../dom.js";
+import { badge, facts } from "../build.js";
+import { Table, h, progress, section, setButtons, setHidden, setText } from "../dom.js";
 import { duration, rate } from "../format.js";
+import { content } from "../listing.js";
 import { partitionLink } from "../partition_words.js";
+import { topicLink } from "./topics.js";
 
 const TOP = 20; // partitions and topics that are listed
 const BROKERS = 100; // brokers that are listed
@@ -13,7 +15,6 @@ const SELDOM_MS = 10_000; // the figures change once a minute
 
 const known = (number) => (number === null ? "unknown" : rate(number));
 const kinds = { exact: "good", estimated: "", unknown: "warn" };
-const link = (make) => ({ make() {}, patch: (cell, row) => cell.replaceChildren(make(row)) });
 
 function columns(first) {
   return [
@@ -21,16 +22,14 @@ function columns(first) {
     { label: "in", wide: true, ...progress((row) => ({ value: row.rates.in ?? 0, total: row.rates.in === null ? null : row.largest, text: known(row.rates.in), label: "in, of the largest" })) },
     { label: "out", number: true, text: (row) => known(row.rates.out) },
     { label: "in the busy hour", number: true, text: (row) => known(row.rates.in_busy) },
-    { label: "quality", ...link((row) => badge(kinds[row.quality], row.quality)) },
+    { label: "quality", ...content((row) => badge(kinds[row.quality], row.quality)) },
   ];
 }
 
-const brokerColumns = columns({ label: "broker", ...link((row) => h("a", { href: `#/brokers/${row.broker}` }, String(row.broker))) });
+const brokerColumns = columns({ label: "broker", ...content((row) => h("a", { href: `#/brokers/${row.broker}` }, String(row.broker))) });
 brokerColumns.splice(3, 0,
   { label: "followers fetch", number: true, text: (row) => known(row.replication_in) },
   { label: "leaders send", number: true, text: (row) => known(row.replication_out) });
-
-const topicLink = (row) => h("a", { href: `#/topics/${encodeURIComponent(row.topic)}` }, row.topic);
 
 // How far the broker with the most is above the mean.
 function skew(rows, total) {
@@ -58,8 +57,8 @@ function overall(answer) {
 function newParts() {
   const tables = {
     broker: new Table("load-of-brokers", "Brokers by the load of the partitions that they lead", brokerColumns, (row) => row.broker),
-    partition: new Table("hottest-partitions", "Partitions with the most bytes in", columns({ label: "partition", ...link(partitionLink) }), (row) => `${row.topic}-${row.partition}`),
-    topic: new Table("hottest-topics", "Topics with the most bytes in", columns({ label: "topic", ...link(topicLink) }), (row) => row.topic),
+    partition: new Table("hottest-partitions", "Partitions with the most bytes in", columns({ label: "partition", ...content(partitionLink) }), (row) => `${row.topic}-${row.partition}`),
+    topic: new Table("hottest-topics", "Topics with the most bytes in", columns({ label: "topic", ...content(topicLink) }), (row) => row.topic),
   };
   const hours = new Table("hours", "Bytes in by hour of the day, in UTC, as a mean over about seven days", [
     { label: "hour", text: (row) => hour(row.hour) },
@@ -104,24 +103,23 @@ export const page = {
     const actions = h("p", { class: "actions" });
     const parts = newParts();
     root.append(h("h1", {}, "Load"), h("section", { class: "card", "aria-label": "Load of the cluster" }, text, problems, numbers, actions), ...parts.cards);
-    let [due, closed, sampling] = [0, false, null];
+    let [due, closed, mayChange] = [0, false, null]; // `due` and `mayChange` are those of the last read
     return {
       async update() {
-        if (performance.now() < due && app.mayChange === sampling?.mayChange) return;
-        due = performance.now() + SELDOM_MS;
+        if (performance.now() < due && app.mayChange === mayChange) return;
+        [due, mayChange] = [performance.now() + SELDOM_MS, app.mayChange];
         const limits = { broker: BROKERS, partition: TOP, topic: TOP };
         const found = await Promise.all(Object.entries(limits).map(async ([by, limit]) => [by, await get("v1/load", { by, limit })]));
         if (closed) return;
         const answers = Object.fromEntries(found);
         const { broker: answer } = answers;
-        sampling = { mayChange: app.mayChange };
         const begun = answer.sampling && answer.measured_ms === null && !answer.problems.length;
         setHidden(text, answer.sampling && !begun);
         setText(text, answer.sampling ? (begun ? "The first round has not ended yet." : "") : "Load is not measured.");
         problems.replaceChildren(...answer.problems.map((line) => h("li", {}, badge("warn", "missing"), h("span", {}, line))));
         numbers.replaceChildren(...(answer.measured_ms === null ? [] : [overall(answer)]));
-        const press = () => change(!answer.sampling, app).then(() => { due = 0; });
-        actions.replaceChildren(...(app.mayChange ? [button(answer.sampling ? "End the measurement…" : "Measure load…", press)] : []));
+        const name = answer.sampling ? "End the measurement…" : "Measure load…";
+        setButtons(actions, mayChange ? [[name, name, () => change(!answer.sampling, app).then(() => { due = 0; })]] : []);
         show(parts, answers);
       },
       close() {

@@ -19,8 +19,10 @@ export function topicBadges(row) {
   ].filter(Boolean);
 }
 
+export const topicLink = ({ topic }) => h("a", { href: `#/topics/${encodeURIComponent(topic)}` }, topic);
+
 const COLUMNS = [
-  { label: "topic", sort: "topic", ...content((row) => h("a", { href: `#/topics/${encodeURIComponent(row.topic)}` }, row.topic)) },
+  { label: "topic", sort: "topic", ...content(topicLink) },
   { label: "partitions", sort: "partitions", first: "descending", number: true, text: (row) => count(row.partitions) },
   { label: "replicas each", sort: "replicas", first: "descending", number: true, text: factor },
   { label: "data of all replicas", sort: "bytes", first: "descending", number: true, text: (row) => sized(row.replica_bytes, row.unsized, "partition") },
