@@ -86,13 +86,14 @@ function show({ tables, hours, cards }, answers) {
   setHidden(cards.at(-1), !of.length);
 }
 
-async function change(sampling, app) {
+// `changed()` is called before the page is read again.
+async function change(sampling, app, changed) {
   const title = sampling ? "Measure load?" : "End the measurement of load?";
   const lines = sampling
     ? ["Once a minute, each broker is asked for the sizes of its logs and for offsets; every five minutes for the offsets of groups."]
     : ["The rates are forgotten. The hours of the day are kept in the data directory, where there is one."];
   if (await app.ask(title, lines, sampling ? "Measure" : "End")) {
-    await app.act(() => (sampling ? "Load is measured. The first figures are there after two minutes." : "Load is not measured any more."), () => post("v1/load", { sampling }));
+    await app.act(sampling ? "Load is measured. The first figures are there after two minutes." : "Load is not measured any more.", () => post("v1/load", { sampling }).then(changed));
   }
 }
 
@@ -109,7 +110,10 @@ export const page = {
         if (performance.now() < due && app.mayChange === mayChange) return;
         [due, mayChange] = [performance.now() + SELDOM_MS, app.mayChange];
         const limits = { broker: BROKERS, partition: TOP, topic: TOP };
-        const found = await Promise.all(Object.entries(limits).map(async ([by, limit]) => [by, await get("v1/load", { by, limit })]));
+        const found = await Promise.all(Object.entries(limits).map(async ([by, limit]) => [by, await get("v1/load", { by, limit })])).catch((error) => {
+          due = 0;
+          throw error;
+        });
         if (closed) return;
         const answers = Object.fromEntries(found);
         const { broker: answer } = answers;
@@ -119,7 +123,7 @@ export const page = {
         problems.replaceChildren(...answer.problems.map((line) => h("li", {}, badge("warn", "missing"), h("span", {}, line))));
         numbers.replaceChildren(...(answer.measured_ms === null ? [] : [overall(answer)]));
         const name = answer.sampling ? "End the measurement…" : "Measure load…";
-        setButtons(actions, mayChange ? [[name, name, () => change(!answer.sampling, app).then(() => { due = 0; })]] : []);
+        setButtons(actions, mayChange ? [[name, name, () => change(!answer.sampling, app, () => { due = 0; })]] : []);
         show(parts, answers);
       },
       close() {
