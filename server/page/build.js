@@ -1,7 +1,7 @@
 // Small parts of pages: badges, bars, facts, buttons.
 "use strict";
 
-import { h } from "./dom.js";
+import { h, keyed } from "./dom.js";
 import { visible } from "./format.js";
 
 // A state in a word, with a shape before it, so that it does not depend on colors. Kinds: good, info, warn, bad, and none.
@@ -19,3 +19,10 @@ export const facts = (rows) => h("dl", { class: "facts" }, rows.filter(([, value
   .map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
 
 export const button = (text, onclick, kind = "", more = {}) => h("button", { type: "button", class: kind, onclick, ...more }, text);
+
+// The names of what is chosen as chips, each with a button that calls `remove(name)`. `show` takes all names.
+export function nameChips(label, remove) {
+  const node = h("ul", { class: "picked", "aria-label": label });
+  const chip = (name) => h("li", { class: "chip" }, name, " ", h("button", { type: "button", "aria-label": `Remove ${name}`, onclick: () => remove(name) }, "×"));
+  return { node, show: (names) => keyed(node, names, chip) };
+}

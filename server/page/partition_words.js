@@ -20,7 +20,8 @@ export const partitionHealth = ({ health }) => badge(HEALTH_KINDS[health] ?? "",
 
 export const sizeText = ({ size }) => (size === null ? "not known" : bytes(size));
 
-export const partitionLink = ({ topic, partition }) => h("a", { href: `#/topics/${encodeURIComponent(topic)}/${partition}` }, `${topic}-${partition}`);
+export const partitionName = ({ topic, partition }) => `${topic}-${partition}`;
+export const partitionLink = (row) => h("a", { href: `#/topics/${encodeURIComponent(row.topic)}/${row.partition}` }, partitionName(row));
 
 // A partition at rest is not worth a badge in a list.
 const stateOf = (row) => (row.state === "at rest" ? null : partitionState(row));

@@ -1,25 +1,23 @@
 // Partitions that are ticked in lists, and what is done with them.
 "use strict";
 
-import { h, keyed, setHidden, setText } from "./dom.js";
+import { h, setHidden, setText } from "./dom.js";
 import { planLink } from "./broker_words.js";
 import { counted } from "./format.js";
 import { content } from "./listing.js";
-import { partitionColumns, partitionLink } from "./partition_words.js";
+import { partitionColumns, partitionLink, partitionName } from "./partition_words.js";
 
 const MOST = 1000; // partitions that a proposal takes
 
-const nameOf = ({ topic, partition }) => `${topic}-${partition}`;
-
-export function readName(name) {
+function readName(name) {
   const match = name.match(/^(.+)-(\d{1,9})$/);
   return match && { topic: match[1], partition: Number(match[2]) };
 }
 
 export class Picks {
-  // `changed()` is called after each change.
+  // `names` are those to begin with, `MOST` of them at most. `changed()` is called after each change.
   constructor(names = [], changed = () => {}) {
-    this.chosen = new Map(names.map(readName).filter(Boolean).map((each) => [nameOf(each), each]));
+    this.chosen = new Map(names.slice(0, MOST).map(readName).filter(Boolean).map((each) => [partitionName(each), each]));
     this.changed = changed;
     const [first, ...rest] = partitionColumns;
     this.columns = [{ ...first, ...content((row) => h("span", { class: "pick" }, this.#box(row), partitionLink(row))) }, ...rest];
@@ -34,7 +32,7 @@ export class Picks {
   }
 
   set(partition, chosen) {
-    const name = nameOf(partition);
+    const name = partitionName(partition);
     if (chosen && this.chosen.size < MOST) this.chosen.set(name, partition);
     else this.chosen.delete(name);
     const box = document.querySelector(`[data-pick="${CSS.escape(name)}"]`);
@@ -42,12 +40,16 @@ export class Picks {
     this.changed();
   }
 
+  remove(name) {
+    this.set(this.chosen.get(name), false);
+  }
+
   clear() {
     for (const each of this.partitions) this.set(each, false);
   }
 
   #box({ topic, partition }) {
-    const name = `${topic}-${partition}`;
+    const name = partitionName({ topic, partition });
     const box = h("input", { type: "checkbox", "data-pick": name, "aria-label": `Choose ${name}`, checked: this.chosen.has(name), onchange: () => this.set({ topic, partition }, box.checked) });
     return h("label", { class: "tick" }, box);
   }
@@ -66,14 +68,4 @@ export function pickActions(app) {
       h("button", { type: "button", onclick: () => picks.clear() }, "Choose none"));
   });
   return { node, columns: picks.columns };
-}
-
-// The chosen ones as chips that can be removed.
-export function pickChips() {
-  const node = h("ul", { class: "picked", "aria-label": "Chosen partitions" });
-  return {
-    node,
-    show: (picks) => keyed(node, picks.names, (name) => h("li", { class: "chip" }, name, " ",
-      h("button", { type: "button", "aria-label": `Remove ${name}`, onclick: () => picks.set(readName(name), false) }, "×"))),
-  };
 }

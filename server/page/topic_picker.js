@@ -3,7 +3,8 @@
 
 import { get } from "./api.js";
 import { onlyTopic } from "./broker_words.js";
-import { h, keyed, setHidden, setText } from "./dom.js";
+import { nameChips } from "./build.js";
+import { h, setHidden, setText } from "./dom.js";
 import { bytes, counted } from "./format.js";
 
 const FOUND = 8; // topics that are offered at once
@@ -12,12 +13,12 @@ const PAUSE_MS = 250; // between the last key and the search
 export class TopicPicker {
   constructor() {
     this.chosen = new Set();
-    this.chips = h("ul", { class: "picked", "aria-label": "Chosen topics" });
+    this.chips = nameChips("Chosen topics", (topic) => this.#remove(topic));
     this.search = h("input", { type: "search", autocomplete: "off", spellcheck: "false", placeholder: "Find topics by name", "aria-label": "Find topics by name" });
     this.found = h("ul", { class: "found", "aria-label": "Topics that match" });
     this.said = h("p", { class: "soft", role: "status" });
     this.pattern = h("input", { name: "topics", autocomplete: "off", spellcheck: "false", placeholder: "orders.*" });
-    this.node = h("div", { class: "picker" }, this.chips, this.search, this.found, this.said, h("p", {}, h("label", {}, "or all that match the expression ", this.pattern)));
+    this.node = h("div", { class: "picker" }, this.chips.node, this.search, this.found, this.said, h("p", {}, h("label", {}, "or all that match the expression ", this.pattern)));
     let timer;
     this.search.addEventListener("input", () => {
       clearTimeout(timer);
@@ -28,7 +29,7 @@ export class TopicPicker {
       event.preventDefault();
       this.found.querySelector("input:not(:checked)")?.click();
     });
-    this.pattern.addEventListener("input", () => setHidden(this.chips, this.pattern.value.trim() !== ""));
+    this.pattern.addEventListener("input", () => setHidden(this.chips.node, this.pattern.value.trim() !== ""));
   }
 
   // The regular expression of the chosen topics; empty if none is chosen.
@@ -57,7 +58,7 @@ export class TopicPicker {
   #choose(topic, chosen) {
     if (chosen) this.chosen.add(topic);
     else this.chosen.delete(topic);
-    keyed(this.chips, [...this.chosen], (name) => h("li", { class: "chip" }, name, " ", h("button", { type: "button", "aria-label": `Remove ${name}`, onclick: () => this.#remove(name) }, "×")));
+    this.chips.show([...this.chosen]);
   }
 
   #remove(topic) {

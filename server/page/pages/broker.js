@@ -7,7 +7,7 @@ import { flags, movesText, percent, planLink, sized, stateBadge } from "../broke
 import { h, setHidden, setText } from "../dom.js";
 import { bytes, count, counted } from "../format.js";
 import { basisText, Listing } from "../listing.js";
-import { HEALTHS, STATES } from "../partition_words.js";
+import { HEALTHS, STATES, partitionName } from "../partition_words.js";
 import { pickActions } from "../picks.js";
 import { allow, exclude } from "../placement.js";
 
@@ -22,7 +22,7 @@ export const page = {
       noun: "partition",
       caption: `Partitions of broker ${id}`,
       columns: picked.columns,
-      keyOf: (row) => `${row.topic}-${row.partition}`,
+      keyOf: partitionName,
       search: { name: "topic", label: "Search by topic" },
       filters: [STATES, HEALTHS],
       fixed: { broker: id },

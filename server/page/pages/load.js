@@ -6,7 +6,7 @@ import { badge, facts } from "../build.js";
 import { Table, h, progress, section, setButtons, setHidden, setText } from "../dom.js";
 import { duration, rate } from "../format.js";
 import { content } from "../listing.js";
-import { partitionLink } from "../partition_words.js";
+import { partitionLink, partitionName } from "../partition_words.js";
 import { topicLink } from "./topics.js";
 
 const TOP = 20; // partitions and topics that are listed
@@ -57,7 +57,7 @@ function overall(answer) {
 function newParts() {
   const tables = {
     broker: new Table("load-of-brokers", "Brokers by the load of the partitions that they lead", brokerColumns, (row) => row.broker),
-    partition: new Table("hottest-partitions", "Partitions with the most bytes in", columns({ label: "partition", ...content(partitionLink) }), (row) => `${row.topic}-${row.partition}`),
+    partition: new Table("hottest-partitions", "Partitions with the most bytes in", columns({ label: "partition", ...content(partitionLink) }), partitionName),
     topic: new Table("hottest-topics", "Topics with the most bytes in", columns({ label: "topic", ...content(topicLink) }), (row) => row.topic),
   };
   const hours = new Table("hours", "Bytes in by hour of the day, in UTC, as a mean over about seven days", [

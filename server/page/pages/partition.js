@@ -6,7 +6,7 @@ import { badge, button, facts } from "../build.js";
 import { planLink } from "../broker_words.js";
 import { h, setText } from "../dom.js";
 import { bytes, count, list } from "../format.js";
-import { partitionHealth, partitionState, sizeText } from "../partition_words.js";
+import { partitionHealth, partitionName, partitionState, sizeText } from "../partition_words.js";
 
 export const page = {
   title: ({ topic, partition }) => `${topic}-${partition}`,
@@ -91,7 +91,7 @@ function showActions(view, row, app) {
   }
   const plan = { version: 1, partitions: [{ topic: row.topic, partition: row.partition, replicas: row.target ?? row.replicas }] };
   view.actions.replaceChildren(
-    planLink("Move it to other brokers…", { goal: "to", partitions: `${row.topic}-${row.partition}` }, "primary"),
+    planLink("Move it to other brokers…", { goal: "to", partitions: partitionName(row) }, "primary"),
     h("a", { class: "button", href: `#/plan?${new URLSearchParams({ plan: JSON.stringify(plan) })}` }, "Choose its replicas…"),
     ...(row.target === null ? [] : [button("Cancel the move…", () => app.run.cancelPartition(row), "danger")]));
 }

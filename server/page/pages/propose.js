@@ -6,20 +6,20 @@
 import { RequestError, get, post, remove, withQuery } from "../api.js";
 import { brokerTable, charts } from "../broker_figures.js";
 import { BrokerPicker } from "../broker_picker.js";
-import { facts } from "../build.js";
+import { facts, nameChips } from "../build.js";
 import { h, setHidden, setText } from "../dom.js";
 import { rateLine, scheduledLine } from "../forecast.js";
 import { bytes, count, counted, duration, rate, readRate, time, visible } from "../format.js";
 import { goalChoice, goalFields, isGoal, requestOf } from "../goals.js";
 import { Listing } from "../listing.js";
-import { Picks, pickChips } from "../picks.js";
+import { partitionName } from "../partition_words.js";
+import { Picks } from "../picks.js";
 import { planTabs } from "../plan_tabs.js";
 import { saveJson } from "../save.js";
 import { TopicPicker } from "../topic_picker.js";
 import { readUntil, untilLine } from "../until.js";
 
 const POLL_MS = 500;
-const MOST = 1000; // partitions of an address
 
 // The proposal in numbers, the proof first.
 function numbers(figures) {
@@ -56,9 +56,9 @@ class Builder {
     this.app = app;
     this.brokers = new BrokerPicker();
     this.topics = new TopicPicker();
-    this.chips = pickChips();
-    this.picks = new Picks(params.partitions?.split(",").slice(0, MOST), () => this.chips.show(this.picks));
-    this.chips.show(this.picks);
+    this.chips = nameChips("Chosen partitions", (name) => this.picks.remove(name));
+    this.picks = new Picks(params.partitions?.split(","), () => this.chips.show(this.picks.names));
+    this.chips.show(this.picks.names);
     this.partitions = null; // the list of partitions, once it is open
     this.first = (params.brokers ?? "").split(",").filter((each) => /^\d+$/.test(each)).map(Number); // brokers of the address
     this.brokerTable = brokerTable();
@@ -95,7 +95,7 @@ class Builder {
       noun: "partition",
       caption: "Partitions to choose",
       columns: this.picks.columns,
-      keyOf: (row) => `${row.topic}-${row.partition}`,
+      keyOf: partitionName,
       search: { name: "topic", label: "Find partitions by topic" },
       nested: true,
     });
