@@ -9,6 +9,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
+
 from tools.chromium import Page
 
 FILE = Path(__file__).with_name("layouts.json")
@@ -54,8 +56,7 @@ def kept() -> Layouts:
     """Return the layouts of the file."""
     if not FILE.exists():
         return {}
-    read: dict[str, list[list[object]]] = json.loads(FILE.read_text("utf-8"))
-    return {name: [tuple(part) for part in parts] for name, parts in read.items()}  # type: ignore[misc]
+    return msgspec.json.decode(FILE.read_bytes(), type=Layouts)
 
 
 def keep(layouts: Mapping[str, list[Part]]) -> None:
