@@ -3,9 +3,7 @@
 The browser is that of the system: Playwright's own is not downloaded.
 """
 
-import json
 import shutil
-import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -13,13 +11,14 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from tools.driven_page import PATIENCE_SECONDS, DrivenPage
+
 if TYPE_CHECKING:
     from playwright.sync_api import CDPSession
     from playwright.sync_api import Page as Tab
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MISSING = "no Chromium: tests of the page in a browser need it (Debian: apt-get install chromium)"
-PATIENCE_SECONDS = 60.0
 COLORS = 16
 """Of a picture. A page has about 20 colors, most of them on few pixels."""
 WIDEST = 880
@@ -87,7 +86,7 @@ class Browser:
         self._thread.shutdown()
 
 
-class Page:
+class Page(DrivenPage):
     """A tab."""
 
     def __init__(self, browser: Browser, tab: "Tab") -> None:
@@ -113,19 +112,6 @@ class Page:
         """Return the value of an expression in the page."""
         return self._do(self._tab.evaluate, script)
 
-    def wait(self, script: str) -> None:
-        """Return as soon as the expression is true."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not self.run(f"Boolean({script})"):
-            if time.monotonic() > deadline:
-                raise AssertionError(f"never true: {script}; the page shows: {self.text('body')}")
-            time.sleep(0.05)
-
-    def text(self, selector: str) -> str:
-        """Return the visible text of an element, no-break spaces as spaces; empty without one."""
-        text: str = self.run(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''")
-        return text.replace("\xa0", " ")
-
     def press(self, key: str, *, shift: bool = False) -> None:
         """Press and release a key."""
         self._do(self._tab.keyboard.press, f"Shift+{key}" if shift else key)
@@ -133,15 +119,6 @@ class Page:
     def type(self, text: str) -> None:
         """Insert the text at the focus."""
         self._do(self._tab.keyboard.insert_text, text)
-
-    def tab_to(self, label: str) -> None:
-        """Press Tab until the focus is on the element with this accessible label, or this text."""
-        focused = "(e => e.getAttribute('aria-label') ?? e.innerText ?? '')(document.activeElement)"
-        for _ in range(200):
-            if str(self.run(focused)).strip() == label:
-                return
-            self.press("Tab")
-        raise AssertionError(f"Tab does not reach {label!r}")
 
     def attach(self, selector: str, file: Path) -> None:
         """Choose the file in a field for files."""

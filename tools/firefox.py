@@ -13,11 +13,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
+from tools.driven_page import PATIENCE_SECONDS, DrivenPage
 from tools.ports import free_port
 
 NAMES = ("firefox-esr", "firefox")
 MISSING = "no Firefox: tests of the page in a second browser need it (Debian: apt-get install firefox-esr)"
-PATIENCE_SECONDS = 60.0
 KEYS = {"Tab": "\ue004", "Enter": "\ue007", "Space": " ", "Escape": "\ue00c"}
 
 
@@ -26,7 +26,7 @@ def firefox() -> str | None:
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
-class Firefox:
+class Firefox(DrivenPage):
     """A browser process with an empty profile, and its tab."""
 
     def __init__(self, program: str) -> None:
@@ -92,27 +92,10 @@ class Firefox:
         """Return the value of an expression in the page."""
         return self.call("WebDriver:ExecuteScript", script=f"return {script}", args=[])["value"]
 
-    def wait(self, script: str) -> None:
-        """Return as soon as the expression is true."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not self.run(f"Boolean({script})"):
-            if time.monotonic() > deadline:
-                raise AssertionError(f"never true: {script}; it shows: {self.run('document.body.innerText')}")
-            time.sleep(0.05)
-
     def press(self, key: str) -> None:
         """Press and release a key, or type a letter."""
         strokes = [{"type": kind, "value": KEYS.get(key, key)} for kind in ("keyDown", "keyUp")]
         self.call("WebDriver:PerformActions", actions=[{"type": "key", "id": "keys", "actions": strokes}])
-
-    def tab_to(self, label: str) -> None:
-        """Press Tab until the focus is on the element with this accessible label, or this text."""
-        focused = "(e => e.getAttribute('aria-label') ?? e.innerText ?? '')(document.activeElement)"
-        for _ in range(200):
-            if str(self.run(focused)).strip() == label:
-                return
-            self.press("Tab")
-        raise AssertionError(f"Tab does not reach {label!r}")
 
     def resize(self, width: int, height: int = 900) -> None:
         """Set the inner size of the window; headless Firefox is not narrower than 450 pixels."""

@@ -7,7 +7,8 @@ from typing import Any
 
 import httpx
 
-from tools.chromium import PATIENCE_SECONDS, Browser, Page
+from tools.chromium import Browser, Page
+from tools.driven_page import PATIENCE_SECONDS
 from tools.processes import Reassignd
 
 MARKUP = "<img src=x onerror='document.title=1'>"
