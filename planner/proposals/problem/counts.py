@@ -4,14 +4,14 @@ It computes the same for each topic.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil, floor
 from typing import NamedTuple
 
 import numpy as np
 
-from planner.proposals.problem.arrays import Ints
+from planner.proposals.problem.arrays import Flags, Ints
 from planner.proposals.problem.goal import CountRange, Problem
 from planner.proposals.problem.layout import CELLS
 from planner.proposals.problem.nodes import Node, RackRule
@@ -40,20 +40,19 @@ class Amounts(NamedTuple):
 
 def count_amounts(problem: Problem) -> Amounts:
     """Return the amounts in replicas."""
-    return _amounts(problem, in_bytes=False)
+    return amounts_of(problem, np.ones(problem.table.size, np.int64), problem.table.counts)
 
 
 def byte_amounts(problem: Problem) -> Amounts:
     """Return the amounts in bytes."""
-    return _amounts(problem, in_bytes=True)
+    return amounts_of(problem, problem.table.mean_sizes(), problem.table.sizes)
 
 
-def _amounts(problem: Problem, *, in_bytes: bool) -> Amounts:
+def amounts_of(problem: Problem, weights: Ints, of_rows: Callable[[Flags], Ints]) -> Amounts:
+    """Return the amounts for weights of replicas by partition; `of_rows` has what each broker holds."""
     table = problem.table
     ids = table.brokers.tolist()
-    of_rows = table.sizes if in_bytes else table.counts
-    factors = table.factor[table.free]
-    sizes = table.mean_sizes()[table.free] if in_bytes else np.ones(len(factors), np.int64)
+    factors, sizes = table.factor[table.free], weights[table.free]
     by_factor = {int(factor): int(sizes[factors == factor].sum()) for factor in np.unique(factors).tolist()}
     return Amounts(
         by_factor,

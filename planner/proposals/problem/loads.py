@@ -6,22 +6,21 @@ to the broker that leads it. Rates are in whole bytes per second, so that sums a
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from math import ceil, floor
 from typing import NamedTuple
 
 import numpy as np
 
-from common.wording import counted
-from planner.proposals.problem.arrays import Flags, Ints
-from planner.proposals.problem.counts import Amounts, ideal_shares
+from common.wording import counted, some
+from planner.proposals.problem.arrays import UNBOUNDED, Flags, Ints, Rates
+from planner.proposals.problem.counts import amounts_of, ideal_shares
 from planner.proposals.problem.goal import RATE_LOADS, CountRange, Goal, LoadName, Problem
 from planner.proposals.problem.nodes import RackRule
 from planner.proposals.problem.table import Columns, Table, per_broker
 
 REPLICA_LOADS: tuple[LoadName, ...] = ("replicas", "bytes", "in")
 LEADER_LOADS: tuple[LoadName, ...] = ("out", "leaders-in")
-MOST_NAMES = 5
-"""Most partitions that a line names."""
 
 
 class LoadRange(NamedTuple):
@@ -56,18 +55,24 @@ def weights_of(table: Table, goal: Goal, load: LoadName) -> Ints:
     if load == "bytes":
         sizes: Ints = table.bytes
         return sizes
-    bytes_in, bytes_out = (np.rint(np.nan_to_num(each)).astype(np.int64) for each in rates(table, goal))
-    # Followers read from the leader what producers write.
-    rate: Ints = bytes_in if load != "out" else bytes_out + bytes_in * np.maximum(0, table.factor - 1)
-    return rate
-
-
-def rates(table: Table, goal: Goal) -> tuple[Ints, Ints]:
-    """Return bytes in and bytes out per second of each partition, not a number where they are not known."""
     if table.rates is None:
-        return np.full(table.size, np.nan), np.full(table.size, np.nan)
-    first = 2 * (goal.at == "busy")
-    return table.rates[:, first], table.rates[:, first + 1]
+        return np.zeros(table.size, np.int64)
+    bytes_in = _known(table.rates[:, _bytes_in(goal)])
+    if load != "out":
+        return bytes_in
+    # Followers read from the leader what producers write.
+    sent: Ints = _known(table.rates[:, _bytes_in(goal) + 1]) + bytes_in * np.maximum(0, table.factor - 1)
+    return sent
+
+
+def _bytes_in(goal: Goal) -> int:
+    """Return the column of rates with the bytes in that count; that of bytes out is the next one."""
+    return 2 * (goal.at == "busy")
+
+
+def _known(rates: Rates) -> Ints:
+    known: Ints = np.rint(np.nan_to_num(rates)).astype(np.int64)
+    return known
 
 
 def unknown_rates(columns: Columns, goal: Goal) -> str:
@@ -75,25 +80,22 @@ def unknown_rates(columns: Columns, goal: Goal) -> str:
     needed = [load for load in goal.loads if load in RATE_LOADS]
     if not needed or not len(columns.topic):
         return ""
-    first = 2 * (goal.at == "busy")
-    names = {first, *({first + 1} if "out" in needed else ())}
+    first = _bytes_in(goal)
+    last = first + ("out" in needed)
     rows = list(range(len(columns.topic)))
     if columns.rates is not None:
-        rows = np.flatnonzero(np.isnan(columns.rates[:, sorted(names)]).any(axis=1)).tolist()
+        rows = np.flatnonzero(np.isnan(columns.rates[:, first : last + 1]).any(axis=1)).tolist()
     if not rows:
         return ""
-    partitions = [f"{topic}-{number}" for topic, number in map(columns.name, rows[:MOST_NAMES])]
-    more = ", …" if len(rows) > MOST_NAMES else ""
+    partitions = some([f"{topic}-{number}" for topic, number in map(columns.name, rows)])
     when = "busy hour" if goal.at == "busy" else "last minutes"
     which = "its rate" if len(rows) == 1 else "their rates"
-    return f"{counted(len(rows), 'partition')} without {which} of the {when}: {', '.join(partitions)}{more}"
+    return f"{counted(len(rows), 'partition')} without {which} of the {when}: {partitions}"
 
 
 def on_replicas(table: Table, goal: Goal, load: LoadName, rows: Flags) -> Ints:
     """Return the load of each broker by the replicas of these rows, without those that leave."""
-    weights = table.own[rows] if load == "bytes" else weights_of(table, goal, load)[rows]
-    staying = np.where(table.leaves[rows], -1, table.replicas[rows])
-    return per_broker(staying, weights, len(table.brokers))
+    return table.sizes(rows) if load == "bytes" else table.sums(rows, weights_of(table, goal, load))
 
 
 def on_leaders(table: Table, goal: Goal, load: LoadName, rows: Flags) -> Ints:
@@ -105,22 +107,13 @@ def on_leaders(table: Table, goal: Goal, load: LoadName, rows: Flags) -> Ints:
 def replica_ranges(problem: Problem, load: LoadName) -> Mapping[int, LoadRange]:
     """Return what each usable broker should carry. One that gets nothing new keeps what it has."""
     table, goal = problem.table, problem.goal
-    ids, free = table.brokers.tolist(), table.free
-    held, fixed = on_replicas(table, goal, load, free), on_replicas(table, goal, load, ~free)
     weights = table.mean_sizes() if load == "bytes" else weights_of(table, goal, load)
-    factors, of_free = table.factor[free], weights[free]
-    by_factor = {each: int(of_free[factors == each].sum()) for each in np.unique(factors).tolist()}
-    amounts = Amounts(
-        by_factor,
-        dict(zip(ids, fixed.tolist(), strict=True)),
-        dict(zip(ids, held.tolist(), strict=True)),
-    )
+    amounts = amounts_of(problem, weights, partial(on_replicas, table, goal, load))
     shares = ideal_shares(problem, RackRule(problem.nodes), amounts)
     result = {broker: _around(share, tolerance_of(goal, load)) for broker, share in shares.items()}
-    present = dict(zip(ids, (held + fixed).tolist(), strict=True))
     for node in problem.usable:
         if not node.receives:
-            count = present[node.id]
+            count = amounts.held[node.id] + amounts.fixed[node.id]
             result[node.id] = LoadRange(CountRange(count if node.live else 0, count), Fraction(count))
     return result
 
@@ -144,7 +137,7 @@ def bounds_of(table: Table, ranges: Sequence[Mapping[int, LoadRange]]) -> tuple[
     Without a range a broker may carry anything.
     """
     ids = table.brokers.tolist()
-    free = LoadRange(CountRange(0, 2**60), Fraction(0))
+    free = LoadRange(CountRange(0, UNBOUNDED), Fraction(0))
     every = [[each.get(broker, free) for each in ranges] for broker in ids]
     least = np.array([[each.range.least for each in row] for row in every], np.float64)
     most = np.array([[each.range.most for each in row] for row in every], np.float64)

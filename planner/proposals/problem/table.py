@@ -168,11 +168,15 @@ class Table(NamedTuple):
 
     def counts(self, rows: Flags) -> Ints:
         """Return the number of replicas of each broker in these rows, without those that leave."""
-        return _per_broker(self._staying(rows), None, len(self.brokers))
+        return per_broker(self._staying(rows), None, len(self.brokers))
 
     def sizes(self, rows: Flags) -> Ints:
         """Return the bytes of each broker in these rows, in the same way."""
-        return _per_broker(self._staying(rows), self.own[rows], len(self.brokers))
+        return per_broker(self._staying(rows), self.own[rows], len(self.brokers))
+
+    def sums(self, rows: Flags, weights: Ints) -> Ints:
+        """Return the sum of the weights of all partitions on each broker in these rows, in the same way."""
+        return per_broker(self._staying(rows), weights[rows], len(self.brokers))
 
     def mean_sizes(self) -> Ints:
         """Return the mean size of the replicas of each partition, rounded down."""
@@ -190,10 +194,6 @@ def per_broker(lists: Ints, weights: Ints | None, brokers: int) -> Ints:
 
     They are 1 if None.
     """
-    return _per_broker(lists, weights, brokers)
-
-
-def _per_broker(lists: Ints, weights: Ints | None, brokers: int) -> Ints:
     totals = np.zeros(brokers + 1, np.int64)
     for column, slot in enumerate(lists.T):
         if weights is None:
