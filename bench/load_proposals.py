@@ -23,9 +23,7 @@ from bench.proposal_clusters import Shape, make
 from planner.model.snapshot import Load, Snapshot
 from planner.proposals.by_load.balance import balanced_sets
 from planner.proposals.by_load.task import task_of
-from planner.proposals.problem.arrays import Ints
 from planner.proposals.problem.goal import Goal, Problem, problem_of
-from planner.proposals.solver.class_flow import new_replicas
 from planner.proposals.solver.solve import input_of
 from planner.proposing import propose
 from tools.load_oracle_input import optima, random_cluster, random_goal
@@ -78,9 +76,8 @@ def greedy(name: str, problem: Problem, bound: int) -> None:
     highest, lowest = (
         " ".join(f"{each:.3f}" for each in row) for row in (shares.max(axis=0), shares.min(axis=0))
     )
-    moves = new_replicas(arrays.lists, sets)
-    copied = int((moves * arrays.bytes).sum())
-    amounts = f"{copied / 1e12:.3f}", f"{copied / bound:.3f}", f"{int(moves.sum()):,}"
+    moves, copied = arrays.cost(sets)
+    amounts = f"{copied / 1e12:.3f}", f"{copied / bound:.3f}", f"{moves:,}"
     print(ROW.format(f"{name}, goal by goal", *amounts, highest, lowest, *times), flush=True)
 
 
@@ -94,7 +91,7 @@ def compare(count: int) -> bool:
         impossible += least is None
         missed += least is not None and found.violation > 0
         if least is not None and found.violation <= 0:
-            ratios.append(copied_by(arrays.lists, found.sets, arrays.bytes) / max(1.0, least))
+            ratios.append(arrays.cost(found.sets)[1] / max(1.0, least))
         task = task_of(problem, arrays)
         ahead += least is not None and task.violation(one_after_the_other(task)) > 0
     near = float(np.mean(np.array(ratios) <= 1.10)) if ratios else 1.0
@@ -105,11 +102,6 @@ def compare(count: int) -> bool:
         flush=True,
     )
     return not missed and near >= 0.95
-
-
-def copied_by(lists: Ints, sets: Ints, sizes: Ints) -> int:
-    """Return the bytes that a plan copies."""
-    return int((new_replicas(lists, sets) * sizes).sum())
 
 
 def main() -> int:

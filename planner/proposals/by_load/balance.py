@@ -20,8 +20,8 @@ from planner.proposals.by_load.task import Items, Task, items_of, task_of
 from planner.proposals.problem.arrays import Flags, Ints
 from planner.proposals.problem.goal import Problem, ProposalError
 from planner.proposals.problem.loads import tolerance_of
-from planner.proposals.solver.byte_balance import arriving_bytes
-from planner.proposals.solver.class_flow import Input, aligned, new_replicas
+from planner.proposals.solver.byte_balance import room_left
+from planner.proposals.solver.class_flow import Input, aligned
 
 HEAVY = 0.01
 """From this part of a fair share, a replica is heavy."""
@@ -83,20 +83,16 @@ def balanced_sets(problem: Problem, given: Input, *, exact: bool = True) -> Bala
     sets, state = first.sets, problem
     for _ in range(MOST_ROUNDS):
         state = state.after(sets)
-        again = given.at(sets, _room_left(given, sets))
+        again = given.at(sets, room_left(given, sets))
         better = _once(state, again, exact=exact)
         if np.array_equal(better.sets, sets):
             break
         sets = aligned(given.lists, better.sets)
         first = first._replace(violation=better.violation)
-    required = int((np.maximum(0, given.factor - given.stays.sum(axis=1)) * given.bytes).sum())
-    copied = int((new_replicas(given.lists, sets) * given.bytes).sum())
+    required = int((given.required * given.bytes).sum())
+    _, copied = given.cost(sets)
     bound = max(required, first.bytes_bound) if first.violation <= 0 else required
     return first._replace(sets=sets, bytes_bound=min(bound, copied))
-
-
-def _room_left(given: Input, sets: Ints) -> Ints:
-    return given.room - arriving_bytes(given, sets)
 
 
 def _once(problem: Problem, given: Input, *, exact: bool) -> Balanced:

@@ -34,7 +34,7 @@ class _LoadSolver(Solver):
         if wider:
             self._notes.append(_less_even(wider))
         self._notes += rack_notes(self._problem, given.layout, given.factor) + disk_notes(self._problem)
-        required = int(self._required(given).sum())
+        required = int(given.required.sum())
         return Placed(found.sets, required, found.bytes_bound, found.estimate), 0
 
     def _leaders(self, lists: Ints, sets: Ints, able: Flags) -> Ints:

@@ -215,6 +215,11 @@ def arriving_bytes(given: Input, sets: Ints) -> Ints:
     return per_broker(np.where(new, sets[rows], -1), given.bytes[rows], given.layout.size)
 
 
+def room_left(given: Input, sets: Ints) -> Ints:
+    """Return the room of each broker beside what arrives in a plan."""
+    return given.room - arriving_bytes(given, sets)
+
+
 def _relieve(given: Input, placement: Placement, broker: int, *, strict: bool) -> None:
     """Place arriving replicas on other brokers, large ones first, each on the broker with the most room."""
     for entry in placement.entries[broker][True][::-1].tolist():

@@ -93,6 +93,17 @@ class Input(NamedTuple):
         return per_broker(sets, self.sizes_in(sets), self.layout.size)
 
     @property
+    def required(self) -> Ints:
+        """How many replicas of each partition must be new, but for rack rule and even counts."""
+        required: Ints = np.maximum(0, self.factor - self.stays.sum(axis=1))
+        return required
+
+    def cost(self, sets: Ints) -> tuple[int, int]:
+        """Return the moves and the bytes to copy for these sets."""
+        new = new_replicas(self.lists, sets)
+        return int(new.sum()), int((new * self.bytes).sum())
+
+    @property
     def sizes_differ(self) -> bool:
         """Whether a replica has another size than a copy would have."""
         return bool(((self.own != self.bytes[:, None]) & (self.lists >= 0)).any())

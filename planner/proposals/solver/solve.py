@@ -12,7 +12,7 @@ from planner.proposals.problem.goal import CountRange, LeftOut, Problem, Proposa
 from planner.proposals.problem.layout import layout_of
 from planner.proposals.problem.nodes import RackRule
 from planner.proposals.problem.table import per_broker
-from planner.proposals.solver.byte_balance import Budget, arriving_bytes, even_bytes, within_disks
+from planner.proposals.solver.byte_balance import Budget, even_bytes, room_left, within_disks
 from planner.proposals.solver.changed_plan import ordered
 from planner.proposals.solver.class_flow import (
     Input,
@@ -21,7 +21,6 @@ from planner.proposals.solver.class_flow import (
     arcs_of,
     differing,
     moves_of,
-    new_replicas,
     place,
     place_fewest_bytes,
     size_steps,
@@ -127,7 +126,7 @@ class Solver:
 
     def _relieved(self, given: Input) -> Solution:
         found = relieve(self._problem, given)
-        _, copied = self._cost(given, found.sets)
+        _, copied = given.cost(found.sets)
         bounded = copied and not found.short and self._goal.minimize == "bytes"
         self._notes += [*found.notes, *([least_bytes_note(copied, found.bytes_bound)] if bounded else [])]
         placed = Placed(found.sets, found.moves_bound, found.bytes_bound)
@@ -141,7 +140,7 @@ class Solver:
             sets, after = self._even_bytes(given, shares, sets, widened)
             if given.sizes_differ and not after.equals(shares):
                 # The bound is that of the first wanted bytes.
-                required = int((self._required(given) * given.bytes).sum())
+                required = int((given.required * given.bytes).sum())
                 placed = placed._replace(bytes_bound=min(placed.bytes_bound, required))
             shares = after
         sets = within_disks(given, sets, self._problem.table.brokers)
@@ -151,7 +150,7 @@ class Solver:
             self._notes += byte_notes(self._problem, given, shares, sets, (placed.bound, placed.bytes_bound))
         sets = self._spread(given, sets, shares)
         if self._goal.minimize == "bytes" and shares is None:
-            _, copied = self._cost(given, sets)
+            _, copied = given.cost(sets)
             self._notes += [least_bytes_note(copied, placed.bytes_bound)] if copied else []
         return placed._replace(sets=sets), widened
 
@@ -202,14 +201,14 @@ class Solver:
         """
         plan = self._with_sound_bounds(given, by_quotas(given))
         valid = plan.complete and self._keeps_ranges(given, plan.sets) and self._keeps_racks(given, plan.sets)
-        _, copied = self._cost(given, plan.sets)
+        _, copied = given.cost(plan.sets)
         if not valid or copied > plan.bytes_bound:
             # Partitions of different sizes are not alike: the network has nearly as many classes as
             # partitions.
             arcs = len(given.lists) * (int(self._layout.receives.sum()) + 4 * self._layout.racks)
             if arcs <= SIZED_ARCS and size_steps(given) >= LEAST_STEPS:
                 sets, least = place_fewest_bytes(given)
-                if not valid or self._cost(given, sets)[1] < copied:
+                if not valid or given.cost(sets)[1] < copied:
                     return Placed(sets, plan.bound, max(least, plan.bytes_bound))
                 return Placed(plan.sets, plan.bound, max(least, plan.bytes_bound))
             if not valid:
@@ -231,7 +230,7 @@ class Solver:
 
     def _by_flow(self, given: Input, *, by_leader: bool) -> Placed:
         sets = place(given, by_leader=by_leader)
-        return Placed(sets, moves_of(given.lists, sets), int((self._required(given) * given.bytes).sum()))
+        return Placed(sets, moves_of(given.lists, sets), int((given.required * given.bytes).sum()))
 
     def _with_sound_bounds(self, given: Input, plan: QuotaPlan) -> QuotaPlan:
         """Return the plan with bounds that hold for any plan.
@@ -243,13 +242,8 @@ class Solver:
         everywhere = not (layout.usable & ~layout.receives).any()
         if everywhere or (plan.complete and self._keeps_racks(given, plan.sets)):
             return plan
-        required = self._required(given)
+        required = given.required
         return plan._replace(bound=int(required.sum()), bytes_bound=int((required * given.bytes).sum()))
-
-    def _required(self, given: Input) -> Ints:
-        """Return how many replicas of each partition must be new, but for rack rule and even counts."""
-        required: Ints = np.maximum(0, given.factor - given.stays.sum(axis=1))
-        return required
 
     def _is_optimal(self, given: Input, plan: QuotaPlan) -> bool:
         """Whether the plan reaches the bound, keeps counts in their ranges, and obeys the rack rule."""
@@ -297,7 +291,7 @@ class Solver:
             return placed, 0
         required = self._placed(given._replace(ranges=None)) if self._counted else placed
         self._check_required(given, required)
-        moves, size = self._cost(given, placed.sets)
+        moves, size = given.cost(placed.sets)
         target = min(self._most_moves, moves * self._most_bytes // max(1, size))
         return self._widened(given, target)
 
@@ -338,17 +332,12 @@ class Solver:
     def _most_bytes(self) -> int:
         return UNLIMITED if self._goal.max_bytes is None else self._goal.max_bytes
 
-    def _cost(self, given: Input, sets: Ints) -> tuple[int, int]:
-        """Return moves and bytes."""
-        new = new_replicas(given.lists, sets)
-        return int(new.sum()), int((new * given.bytes).sum())
-
     def _fits(self, given: Input, placed: Placed) -> bool:
-        moves, size = self._cost(given, placed.sets)
+        moves, size = given.cost(placed.sets)
         return moves <= self._most_moves and size <= self._most_bytes
 
     def _check_required(self, given: Input, required: Placed) -> None:
-        moves, size = self._cost(given, required.sets)
+        moves, size = given.cost(required.sets)
         reasons = []
         if moves > self._most_moves:
             reasons.append(
@@ -386,7 +375,7 @@ class Solver:
                 better = sets  # A replica that comes back has its own size again, not that of a copy.
                 break
             sets = better
-            start = given.at(sets, self._room_left(given, sets))
+            start = given.at(sets, room_left(given, sets))
         return aligned(given.lists, better), shares
 
     def _is_better(self, given: Input, shares: Shares, sets: Ints, before: Ints) -> bool:
@@ -421,15 +410,11 @@ class Solver:
             better = spread_topics(start, better, topics, further)
             if np.array_equal(better, start.lists):
                 break
-            start = given.at(better, self._room_left(given, better))
+            start = given.at(better, room_left(given, better))
         better = aligned(given.lists, better)
         if (more := moves_of(given.lists, better) - before) > 0:
             self._notes.append(f"{counted(more, 'further move')}, for topics that are spread evenly")
         return better
-
-    def _room_left(self, given: Input, sets: Ints) -> Ints:
-        """Return the room of each broker beside what arrives in a plan."""
-        return given.room - arriving_bytes(given, sets)
 
     def _more_even(self, given: Input, start: Input, shares: Shares, sets: Ints) -> Ints:
         """Return sets with more even bytes.
@@ -447,7 +432,7 @@ class Solver:
         return better
 
     def _budget(self, given: Input, sets: Ints) -> Budget:
-        moves, size = self._cost(given, sets)
+        moves, size = given.cost(sets)
         return Budget(self._most_moves - moves, self._most_bytes - size)
 
     def _by_large(self, given: Input, start: Input, shares: Shares) -> Ints | None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from planner.proposals.problem.arrays import UNBOUNDED, Flags, Ints
 from planner.proposals.problem.counts import counts_by_topic, even_share
-from planner.proposals.solver.byte_balance import Budget, arriving_bytes
+from planner.proposals.solver.byte_balance import Budget, room_left
 from planner.proposals.solver.class_flow import Input
 
 ROUNDS = 48
@@ -107,7 +107,7 @@ class _Spread:
         self._count(topics)
         self._own = given.sizes_in(self._old).reshape(-1)
         self._held = bounds.fixed + given.held(sets)
-        self._room = given.room - arriving_bytes(given, sets)
+        self._room = room_left(given, sets)
         self._over, self._by_rack, self._by_home = (np.zeros(0, np.int64) for _ in range(3))
         self._moves_left, self._bytes_left = bounds.budget
         self._rack = given.layout.rack if given.layout.shared else np.zeros(given.layout.size, np.int64)
