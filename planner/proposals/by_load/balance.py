@@ -12,7 +12,7 @@ import numpy as np
 
 from planner.proposals.by_load.arrangement import Arrangement
 from planner.proposals.by_load.choosing import leaving
-from planner.proposals.by_load.dealing import Hand, Table, deal, empty_places
+from planner.proposals.by_load.dealing import Hand, Table, deal, places_of
 from planner.proposals.by_load.exact import MOST_CHOICES, choices_of, exact_sets
 from planner.proposals.by_load.exchange import Exchange, let_stay
 from planner.proposals.by_load.prices import Quotas, held_by, move_cost, proven_bytes, quotas_of
@@ -126,9 +126,7 @@ class _Scope(NamedTuple):
 def _by_prices(task: Task, items: Items, scopes: Ints) -> tuple[Ints, int, int]:
     """Return sets by linear programs, the proven bound of bytes, and the bytes of the programs."""
     layout, plan = task.given.layout, Arrangement(task, task.remainder.sets)
-    places = items.row * plan.width + items.column
-    holes = items.broker < 0
-    places[holes] = empty_places(plan, items.row[holes])
+    places = places_of(plan, items)
     bound, estimate = 0.0, 0.0
     for each in np.unique(scopes).tolist():
         mine = np.flatnonzero(scopes == each)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from planner.proposals.by_load.arrangement import Arrangement
+from planner.proposals.by_load.task import Items
 from planner.proposals.problem.arrays import Ints, Rates
 
 NOT_OPEN = -np.inf
@@ -73,7 +74,15 @@ def _first_open(plan: Arrangement, place: int, score: Rates, brokers: Ints) -> i
     return -1
 
 
-def empty_places(plan: Arrangement, rows: Ints) -> Ints:
+def places_of(plan: Arrangement, items: Items) -> Ints:
+    """Return the place of each item; that of a hole is an empty one."""
+    holes = items.broker < 0
+    places: Ints = items.row * plan.width + items.column
+    places[holes] = _empty_places(plan, items.row[holes])
+    return places
+
+
+def _empty_places(plan: Arrangement, rows: Ints) -> Ints:
     """Return an empty place for each of the rows, which may occur several times."""
     order = np.argsort(rows, kind="stable")
     ordered = rows[order]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planner.proposals.by_load.arrangement import Arrangement
-from planner.proposals.by_load.dealing import empty_places
+from planner.proposals.by_load.dealing import places_of
 from planner.proposals.by_load.task import Items, Task
 from planner.proposals.problem.arrays import Ints
 
@@ -42,9 +42,7 @@ class _Program:
         self._task, self._items = task, items
         self._plan = Arrangement(task, task.remainder.sets)
         self._model: CpModel = cp_model.CpModel()
-        holes = items.broker < 0
-        self._places = items.row * self._plan.width + items.column
-        self._places[holes] = empty_places(self._plan, items.row[holes])
+        self._places = places_of(self._plan, items)
         self._on = [self._variables(number) for number in range(len(items.row))]
 
     def _variables(self, number: int) -> dict[int, Any]:
