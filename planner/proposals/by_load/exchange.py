@@ -89,11 +89,8 @@ class Exchange:
     def _others(self, broker: int) -> list[int]:
         """Return the brokers that could spare most of what this one lacks."""
         plan = self._plan
-        partners = plan.partners(broker)
-        relative = plan.loads[partners] / plan.ranges.share[partners]
-        lacks = np.maximum(0, plan.ranges.least[broker] - plan.loads[broker]) > 0
-        order = np.argsort(-(relative * lacks).sum(axis=1), kind="stable")
-        return [each for each in partners[order].tolist() if each != broker][:PARTNERS] if lacks.any() else []
+        lacks = plan.loads[broker] < plan.ranges.least[broker]
+        return self._first_partners(broker, self._relative * lacks) if lacks.any() else []
 
     def _candidates(self, source: int, broker: int) -> Ints:
         """Return replicas of the source with loads that are nearest to what is too much or lacks."""
@@ -126,11 +123,18 @@ class Exchange:
 
     def _partners(self, broker: int) -> list[int]:
         """Return brokers in order of how much they differ from this one."""
-        plan = self._plan
-        partners = plan.partners(broker)
-        relative = plan.loads[partners] / plan.ranges.share[partners]
-        own = plan.loads[broker] / plan.ranges.share[broker]
-        order = np.argsort(-np.abs(relative - own).sum(axis=1), kind="stable")
+        return self._first_partners(broker, np.abs(self._relative - self._relative[broker]))
+
+    @property
+    def _relative(self) -> Rates:
+        """The loads of all brokers as parts of their fair shares."""
+        relative: Rates = self._plan.loads / self._plan.ranges.share
+        return relative
+
+    def _first_partners(self, broker: int, values: Rates) -> list[int]:
+        """Return the partners of the broker with the highest sums of these values, in order."""
+        partners = self._plan.partners(broker)
+        order = np.argsort(-values[partners].sum(axis=1), kind="stable")
         return [each for each in partners[order].tolist() if each != broker][:PARTNERS]
 
     def _exchange(self, broker: int, other: int, mine: Ints) -> bool:

@@ -14,7 +14,6 @@ class Solved(NamedTuple):
 
     values: Rates
     prices: Rates
-    cost: float
 
 
 class LinearProgram:
@@ -55,5 +54,4 @@ class LinearProgram:
         return Solved(
             np.array(response.variable_value, np.float64),
             np.array(response.dual_value, np.float64),
-            float(response.objective_value),
         )

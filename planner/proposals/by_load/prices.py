@@ -9,6 +9,7 @@ The prices also prove a bound. For any prices, let each replica choose the cheap
 within the ranges copies fewer bytes than the sum of what they choose, less what the ranges pay for.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from planner.proposals.by_load.linear import LinearProgram
 from planner.proposals.by_load.task import Items, Task
 from planner.proposals.problem.arrays import Flags, Ints, Rates
 
-BINS = {0: (1,), 1: (32,), 2: (8, 6), 3: (5, 4, 4)}
+BINS: Mapping[int, tuple[int, ...]] = {0: (), 1: (32,), 2: (8, 6)}
 """Classes along the ratio of each load to bytes, by the number of such ratios."""
 MARGIN = 0.01
 """Part of a range that the program leaves at each end, so that whole replicas fit afterwards."""
@@ -60,7 +61,7 @@ def classes_of(task: Task, items: Items) -> Ints:
     size = move_cost(items)
     ratios = [items.home[:, each] / size for each in range(task.width) if each != task.bytes_at]
     codes = np.zeros(len(items.row), np.int64)
-    for ratio, bins in zip(ratios, BINS[min(3, len(ratios))], strict=False):
+    for ratio, bins in zip(ratios, BINS[len(ratios)], strict=True):
         codes = _split(codes, ratio, weight, bins)
     return codes
 
@@ -153,7 +154,7 @@ class _ClassProgram:
     def _quotas(self, values: Rates, duals: Rates, leaving: Ints, arriving: Ints) -> Quotas:
         task = self._task
         part = values[leaving]
-        of_item = np.where(self._pair_of < 0, 1.0, np.append(part, 1.0)[self._pair_of])
+        of_item = np.append(part, 1.0)[self._pair_of]  # The last one, -1, is that of holes.
         loads = self._start.copy()
         np.subtract.at(loads, self._pair_broker, part[:, None] * self._pair_loads)
         loads[self._receivers] += values[arriving].T @ self._loads
@@ -186,8 +187,9 @@ def proven_bytes(task: Task, items: Items, brokers: Ints, prices: Rates, fixed: 
     mine = prices[brokers]
     ranges = np.maximum(mine * task.least[brokers], mine * task.most[brokers]).sum()
     total = float((mine * fixed[brokers]).sum() - ranges)
-    for start in range(0, len(items.row), max(1, CELLS // max(1, len(receivers)))):
-        part = items.of(np.arange(start, min(len(items.row), start + CELLS // max(1, len(receivers)))))
+    step = max(1, CELLS // max(1, len(receivers)))
+    for start in range(0, len(items.row), step):
+        part = items.of(np.arange(start, min(len(items.row), start + step)))
         moved = part.cost + (part.new @ prices[receivers].T).min(axis=1)
         stays = np.where(part.broker >= 0, (prices[part.broker] * part.home).sum(axis=1), np.inf)
         total += float(np.minimum(moved, stays).sum())
