@@ -433,7 +433,7 @@ def propose(problem: Problem) -> Proposal:
     except ModuleNotFoundError as error:
         raise MissingSolverError from error
     solution = solve_loads(problem) if problem.goal.loads else solve(problem)
-    proposal = outcome(problem, solution)._replace(partial=bool(solution.short))
+    proposal = outcome(problem, solution)
     if solution.short and not problem.goal.allow_partial:
         reasons = [*solution.short, "--allow-partial accepts a plan that comes as near as possible"]
         raise PartialPlanError(reasons, proposal)
