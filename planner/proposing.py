@@ -268,6 +268,7 @@ def _chosen_rows(columns: "Columns", goal_options: GoalOptions) -> "Flags":
     rows = rows_of_topics(columns, goal_options.topics)
     if goal_options.partitions is None:
         return rows
+    rows &= rows_of_topics(columns, {topic for topic, _ in goal_options.partitions}.__contains__)
     named = [row for row in rows.nonzero()[0].tolist() if columns.name(row) in goal_options.partitions]
     if missing := goal_options.partitions.difference(map(columns.name, named)):
         topic, number = min(missing)
