@@ -28,8 +28,7 @@ FOLDERS = {
 REAL = ("tests/upstream", "tests/zookeeper", "tests/clients")
 """Tests with Kafka, ZooKeeper and Kafka's clients."""
 
-
-PATIENT = "--timeout 600"
+PATIENT = f"{PYTEST} --timeout 600"
 """A session's clusters start within the time of its first test, and other lanes start theirs at that time."""
 
 NO_TOURS = "--ignore tests/clients/secured --ignore tests/clients/test_other_clients.py"
@@ -79,11 +78,11 @@ JARS = "python -m tools.java tools-4.3 broker-4.1 broker-3.9 tools-3.9"
 TEST = [
     Part("packages", "make --no-print-directory .venv/tours.done"),
     Part("jars", JARS, ("packages",)),
-    *(Part(f"tour-{path[6:]}", f"{PYTEST} {PATIENT} -m tour {path} {NO_TOURS}", ("jars",)) for path in REAL),
+    *(Part(f"tour-{path[6:]}", f"{PATIENT} -m tour {path} {NO_TOURS}", ("jars",)) for path in REAL),
     *_unit(),
     Part("contract", f"{PYTEST} tests/backends/test_contract.py"),
-    Part("tour-planner", f"{PYTEST} {PATIENT} -m tour tests/planner", ("packages",)),
-    Part("tour-page", f"{PYTEST} {PATIENT} -m tour tests/server/page", ("packages",)),
+    Part("tour-planner", f"{PATIENT} -m tour tests/planner", ("packages",)),
+    Part("tour-page", f"{PATIENT} -m tour tests/server/page", ("packages",)),
     *_static("packages"),
 ]
 
@@ -92,7 +91,7 @@ ALL = [
     Part("jars", "python -m tools.java", ("packages",)),
     Part("other-clients", "python -m tools.other_clients"),
     *(
-        Part(name, f"{PYTEST} {PATIENT} {tests}", ("jars", "other-clients"), ALL_EXAMPLES)
+        Part(name, f"{PATIENT} {tests}", ("jars", "other-clients"), ALL_EXAMPLES)
         for name, tests in {
             "upstream": "-m four_brokers tests/upstream",
             "upstream-own": "-m 'not four_brokers' tests/upstream",
@@ -101,11 +100,11 @@ ALL = [
         }.items()
     ),
     Part("kubernetes", "python -m tools.kubernetes"),
-    Part("spark", f"{PYTEST} {PATIENT} -m spark tests/planner tests/reassignd", ("packages",), ALL_EXAMPLES),
+    Part("spark", f"{PATIENT} -m spark tests/planner tests/reassignd", ("packages",), ALL_EXAMPLES),
     *(
         Part(
             f"whole-{name}",
-            f"{PYTEST} {PATIENT} -m 'whole and not spark' {paths}",
+            f"{PATIENT} -m 'whole and not spark' {paths}",
             ("jars", "kubernetes"),
             ALL_EXAMPLES,
         )
