@@ -29,6 +29,7 @@ from controller.state.settings import SettingsState
 from controller.state.state import State
 from protocol.apis import ApiKey
 from protocol.codec.wire import codec
+from protocol.codec.writing import varint
 from protocol.frames import ResponseFrame
 from protocol.messages.list_groups_response import ListGroupsResponse
 from protocol.messages.list_offsets_request import ListOffsetsRequest
@@ -52,12 +53,6 @@ OFFSET = np.dtype(
         ("tags", "u1"),
     ]
 )
-
-
-def uvarint(value: int) -> bytes:
-    """Return an unsigned number of the protocol."""
-    low, high = value & 127, value >> 7
-    return bytes([low | 128]) + uvarint(high) if high else bytes([low])
 
 
 def replicas(number: int, brokers: int) -> tuple[int, ...]:
@@ -99,7 +94,7 @@ class ReadyBrokers:
         rows = self.held[broker]
         table = np.zeros(len(rows), SIZE)
         table["partition"], table["size"] = rows % TOPIC, 10**9 + int(perf_counter() * 1_000)
-        head = pack(">ihBh", 0, 0, 2, 0) + uvarint(6) + b"/data"
+        head = pack(">ihBh", 0, 0, 2, 0) + varint(6) + b"/data"
         return head + topics(rows, table) + pack(">qqB", -1, -1, 0) + b"\0"
 
     def offsets(self, request: bytes) -> bytes:
@@ -118,9 +113,9 @@ def topics(rows: Ints, table: "np.ndarray[tuple[int], np.dtype[np.void]]") -> by
     names, starts = np.unique(rows // TOPIC, return_index=True)
     ends = [*starts[1:].tolist(), len(rows)]
     width, data = table.dtype.itemsize, table.tobytes()
-    parts = [uvarint(len(names) + 1)]
+    parts = [varint(len(names) + 1)]
     for name, start, end in zip(names.tolist(), starts.tolist(), ends, strict=True):
-        parts += b"\x08%07d" % name, uvarint(end - start + 1), data[start * width : end * width], b"\0"
+        parts += b"\x08%07d" % name, varint(end - start + 1), data[start * width : end * width], b"\0"
     return b"".join(parts)
 
 
