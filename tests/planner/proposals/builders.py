@@ -91,6 +91,17 @@ def applied(problem: Problem, proposal: Proposal) -> Problem:
     return problem_of(Snapshot(nodes, partitions), problem.goal, moving=moving)
 
 
+def carried_out(snapshot: Snapshot, found: Proposal) -> Snapshot:
+    """Return the cluster after the plan: new replicas have the size of their leader's."""
+    changes = {row[:2]: replicas for row, replicas in found.changes.items()}
+    rows = {}
+    for key, row in snapshot.partitions.items():
+        new = changes.get(key, row.replicas)
+        sizes = tuple(row.size_on(broker) for broker in new)
+        rows[key] = row._replace(replicas=new, isr=new, leader=new[0], sizes=sizes)
+    return snapshot._replace(partitions=rows)
+
+
 @st.composite
 def problems(draw: st.DrawFn) -> Problem:
     """Draw a cluster of 3 to 8 brokers and a goal that fits it."""

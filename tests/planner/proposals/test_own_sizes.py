@@ -12,7 +12,7 @@ from planner.plan import forecast
 from planner.proposals.problem.goal import Goal, Measure, Minimized, Problem, ProposalError, problem_of
 from planner.proposals.result import Proposal
 from planner.proposing import propose, propose_for, read_goal_options
-from tests.planner.proposals.builders import cluster, problems
+from tests.planner.proposals.builders import carried_out, cluster, problems
 
 CORDONED = LogDir(1000, 900, cordoned=True)
 
@@ -156,17 +156,6 @@ def test_what_a_plan_says_of_brokers_is_what_they_hold(drawn: tuple[Snapshot, Go
             held[broker] += row.size_on(broker)
     assert {each.broker: each.after.bytes for each in found.brokers} == held
     assert found.bytes == copied
-
-
-def carried_out(snapshot: Snapshot, found: Proposal) -> Snapshot:
-    """Return the cluster after the plan: new replicas have the size of their leader's."""
-    changes = {row[:2]: replicas for row, replicas in found.changes.items()}
-    rows = {}
-    for key, row in snapshot.partitions.items():
-        new = changes.get(key, row.replicas)
-        sizes = tuple(row.size_on(broker) for broker in new)
-        rows[key] = row._replace(replicas=new, isr=new, leader=new[0], sizes=sizes)
-    return snapshot._replace(partitions=rows)
 
 
 @given(differing())

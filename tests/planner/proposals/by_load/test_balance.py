@@ -7,11 +7,10 @@ from bench.proposal_clusters import Shape, make
 from planner.model.snapshot import Snapshot
 from planner.proposals.by_load.balance import balanced_sets
 from planner.proposals.problem.goal import Goal, Problem, ProposalError, problem_of
-from planner.proposals.result import Proposal
 from planner.proposals.solver.class_flow import new_replicas
 from planner.proposals.solver.solve import input_of
 from planner.proposing import propose, read_goal_options
-from tests.planner.proposals.builders import brokers, cluster, loaded
+from tests.planner.proposals.builders import brokers, carried_out, cluster, loaded
 from tools.load_oracle_input import optima, random_cluster, random_goal
 
 
@@ -28,15 +27,6 @@ def large(partitions: int = 1_500, count: int = 12) -> Snapshot:
 
 def hash_of(topic: str) -> int:
     return sum(ord(letter) * (position + 7) for position, letter in enumerate(topic))
-
-
-def after(snapshot: Snapshot, proposal: Proposal) -> Snapshot:
-    """Return the cluster after the plan."""
-    partitions = dict(snapshot.partitions)
-    for row, replicas in proposal.changes.items():
-        old = partitions[row[:2]]
-        partitions[row[:2]] = old._replace(replicas=replicas, isr=replicas, leader=replicas[0])
-    return snapshot._replace(partitions=partitions)
 
 
 def test_hot_partitions_are_spread_with_the_fewest_bytes() -> None:
@@ -61,7 +51,7 @@ def test_a_large_cluster_gets_within_all_ranges_near_the_bound() -> None:
 
 def test_a_further_proposal_changes_nothing() -> None:
     snapshot, goal = large(), goal_of("balance", by="load")
-    result = after(snapshot, propose(problem_of(snapshot, goal)))
+    result = carried_out(snapshot, propose(problem_of(snapshot, goal)))
     assert not propose(problem_of(result, goal)).changes
 
 

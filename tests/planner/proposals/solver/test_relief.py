@@ -15,7 +15,7 @@ from planner.proposals.result import PartialPlanError, Proposal
 from planner.proposals.solver import relief
 from planner.proposing import propose, propose_for, read_goal_options
 from tests.examples import examples
-from tests.planner.proposals.builders import cluster
+from tests.planner.proposals.builders import carried_out, cluster
 
 
 def with_disks(snapshot: Snapshot, disks: Mapping[int, int]) -> Snapshot:
@@ -243,12 +243,6 @@ def test_small_plans_are_the_cheapest_of_all(drawn: tuple[Snapshot, Goal]) -> No
 def test_a_relieved_cluster_needs_no_further_plan(drawn: tuple[Snapshot, Goal]) -> None:
     snapshot, goal = drawn
     found = propose(problem_of(snapshot, goal))
-    changes = {row[:2]: replicas for row, replicas in found.changes.items()}
-    rows = {}
-    for key, row in snapshot.partitions.items():
-        new = changes.get(key, row.replicas)
-        sizes = tuple(map(row.size_on, new))
-        rows[key] = row._replace(replicas=new, isr=new, leader=new[0], sizes=sizes)
-    again = propose(problem_of(snapshot._replace(partitions=rows), goal))
+    again = propose(problem_of(carried_out(snapshot, found), goal))
     if not any("stays" in note for note in found.notes):
         assert again.moves == 0
