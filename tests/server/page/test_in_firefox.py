@@ -11,8 +11,8 @@ from tools.firefox import MISSING, Firefox, firefox
 pytestmark = [pytest.mark.whole, pytest.mark.skipif(firefox() is None, reason=MISSING)]
 
 PAGES = (
-    "", "map", "jobs", "brokers", "brokers/2", "topics", "topics/foo", "topics/foo/0", "plan", "plan/propose",
-    "settings", "history",
+    "", "map", "jobs", "brokers", "brokers/2", "topics", "topics/foo", "topics/foo/0", "load", "plan",
+    "plan/propose", "settings", "history",
 )  # fmt: skip
 
 
