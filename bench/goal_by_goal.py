@@ -22,7 +22,7 @@ def one_after_the_other(task: Task) -> Ints:
     plan = Arrangement(task, task.remainder.sets)
     for load in range(task.width):
         for _ in range(ROUNDS):
-            relative = plan.loads[:, load] / task.share[:, load]
+            relative = plan.loads[:, load] / task.ranges.share[:, load]
             changed = [_relieve(plan, task, int(each), load) for each in np.argsort(-relative, kind="stable")]
             if not any(changed):
                 break
@@ -33,11 +33,11 @@ def _relieve(plan: Arrangement, task: Task, broker: int, load: int) -> bool:
     """Give replicas of the broker away until it is in its range; then fill it if it has too little."""
     partners = plan.partners(broker)
     changed = False
-    if plan.loads[broker, load] > task.most[broker, load]:
+    if plan.loads[broker, load] > task.ranges.most[broker, load]:
         changed = _give(plan, task, broker, partners, load)
-    if plan.loads[broker, load] < task.least[broker, load]:
+    if plan.loads[broker, load] < task.ranges.least[broker, load]:
         for other in partners[np.argsort(-plan.loads[partners, load], kind="stable")].tolist():
-            if other != broker and plan.loads[broker, load] < task.least[broker, load]:
+            if other != broker and plan.loads[broker, load] < task.ranges.least[broker, load]:
                 changed |= _give(plan, task, other, np.array([broker]), load)
     return changed
 
@@ -47,7 +47,7 @@ def _give(plan: Arrangement, task: Task, broker: int, targets: Ints, load: int) 
     weights = plan.weights(places, np.full(len(places), broker))
     changed = False
     for number in np.argsort(-weights[:, load], kind="stable")[:MOST_TRIED].tolist():
-        excess = plan.loads[broker, load] - task.least[broker, load]
+        excess = plan.loads[broker, load] - task.ranges.least[broker, load]
         if weights[number, load] > excess:
             continue
         for target in targets[np.argsort(plan.loads[targets, load], kind="stable")].tolist():
@@ -56,7 +56,7 @@ def _give(plan: Arrangement, task: Task, broker: int, targets: Ints, load: int) 
                     plan.move(int(places[number]), target)
                     changed = True
                 break
-        if plan.loads[broker, load] <= task.most[broker, load] and len(targets) > 1:
+        if plan.loads[broker, load] <= task.ranges.most[broker, load] and len(targets) > 1:
             break
     return changed
 
@@ -64,7 +64,7 @@ def _give(plan: Arrangement, task: Task, broker: int, targets: Ints, load: int) 
 def _accepted(plan: Arrangement, task: Task, broker: int, target: int, weight: Ints, load: int) -> bool:
     """Whether this load gets nearer to its ranges, and no earlier one gets outside."""
     after, there = plan.loads[broker] - weight, plan.loads[target] + weight
-    earlier = slice(0, load)
-    kept = (after[earlier] >= np.minimum(task.least[broker, earlier], plan.loads[broker, earlier])).all()
-    kept &= (there[earlier] <= np.maximum(task.most[target, earlier], plan.loads[target, earlier])).all()
-    return bool(kept and there[load] <= task.most[target, load] and after[load] >= task.least[broker, load])
+    least, most = task.ranges.least[broker], task.ranges.most[target]
+    kept = (after >= np.minimum(least, plan.loads[broker]))[:load].all()
+    kept &= (there <= np.maximum(most, plan.loads[target]))[:load].all()
+    return bool(kept and there[load] <= most[load] and after[load] >= least[load])

@@ -72,7 +72,7 @@ def greedy(name: str, problem: Problem, bound: int) -> None:
     wall, processor = perf_counter(), process_time()
     sets = one_after_the_other(task)
     times = f"{perf_counter() - wall:.1f}", f"{process_time() - processor:.1f}"
-    shares = task.carried(sets) / task.share
+    shares = task.carried(sets) / task.ranges.share
     highest, lowest = (
         " ".join(f"{each:.3f}" for each in row) for row in (shares.max(axis=0), shares.min(axis=0))
     )

@@ -3,27 +3,11 @@
 A replica is a *place*: its position in the flattened matrix of sets. `home` has the brokers before the plan.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
-from planner.proposals.by_load.task import Task, outside
+from planner.proposals.by_load.task import Task
 from planner.proposals.problem.arrays import Flags, Ints, Rates
 from planner.proposals.problem.table import per_broker
-
-
-class Ranges(NamedTuple):
-    """Least, most and fair share of each broker (row) and load (column)."""
-
-    least: Rates
-    most: Rates
-    share: Rates
-
-    def outside(self, loads: Rates, brokers: Ints) -> Rates:
-        """Return by how many fair shares the loads of these brokers, in all, are outside."""
-        bounds = self.least[brokers], self.most[brokers], self.share[brokers]
-        result: Rates = outside(loads, *bounds).sum(axis=-1)
-        return result
 
 
 class Arrangement:
@@ -38,7 +22,7 @@ class Arrangement:
         """The loads of each broker."""
         arriving = np.where(sets == self.home, -1, sets)
         self.room = task.given.room - per_broker(arriving, task.given.bytes, self._layout.size)
-        self.ranges = Ranges(task.least, task.most, task.share)
+        self.ranges = task.ranges
         self._bytes = task.given.bytes
 
     def weights(self, places: Ints, brokers: Ints) -> Rates:

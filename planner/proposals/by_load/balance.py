@@ -153,7 +153,7 @@ def _arrange(task: Task, plan: Arrangement, scope: _Scope) -> tuple[float, float
     if quotas is None:
         return 0.0, 0.0
     bound = max(0.0, proven_bytes(task, scope.items, scope.brokers, quotas.prices, task.fixed))
-    heavy = (scope.items.new / task.share[scope.brokers].mean(axis=0)).max(axis=1) > HEAVY
+    heavy = (scope.items.new / task.ranges.share[scope.brokers].mean(axis=0)).max(axis=1) > HEAVY
     if not heavy.any():
         _deal(task, plan, scope, quotas, np.ones(len(heavy), np.bool_))
         return bound, quotas.estimate
@@ -168,13 +168,13 @@ def _arrange(task: Task, plan: Arrangement, scope: _Scope) -> tuple[float, float
 def _deal(task: Task, plan: Arrangement, scope: _Scope, quotas: Quotas, chosen: Flags) -> None:
     """Let the chosen replicas leave, and deal them. What finds no place stays where it is, if it may."""
     items = scope.items
-    leaves = leaving(items, quotas.part, task.share) & chosen
+    leaves = leaving(items, quotas.part, task.ranges.share) & chosen
     for place in scope.places[leaves & (items.broker >= 0)].tolist():
         plan.remove(place)
     receivers = scope.brokers[task.given.layout.receives[scope.brokers]]
     hand = Hand(scope.places[leaves], quotas.classes[leaves], move_cost(items)[leaves])
     wanted = quotas.loads[receivers]
-    table = Table(receivers, wanted, task.share[receivers], quotas.arriving[:, receivers])
+    table = Table(receivers, wanted, task.ranges.share[receivers], quotas.arriving[:, receivers])
     for place in deal(plan, hand, table):
         home = int(plan.home.ravel()[place])
         if home >= 0 and plan.may_be(place, home):

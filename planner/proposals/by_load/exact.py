@@ -132,8 +132,8 @@ class _Program:
                 weights = [int(self._weight(number, broker, load)) for number, _ in parts[broker]]
                 variables = [variable for _, variable in parts[broker]]
                 held = fixed + sum(weight * each for weight, each in zip(weights, variables, strict=True))
-                share = float(task.share[broker, load])
-                least, most = int(task.least[broker, load]), int(task.most[broker, load])
+                share = float(task.ranges.share[broker, load])
+                least, most = int(task.ranges.least[broker, load]), int(task.ranges.most[broker, load])
                 step = max(1, int(share) // STEPS)
                 # No larger than needed: the solver refuses a sum that could exceed 64 bits.
                 outside = self._model.new_int_var(0, max(least, fixed + sum(weights)) // step + 1, "")

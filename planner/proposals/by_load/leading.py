@@ -6,10 +6,16 @@ and the other broker with which both come nearest to their ranges. Ends if nothi
 
 import numpy as np
 
-from planner.proposals.by_load.arrangement import Ranges
 from planner.proposals.problem.arrays import Flags, Ints, Rates
 from planner.proposals.problem.goal import Problem
-from planner.proposals.problem.loads import bounds_of, leader_loads, leader_ranges, on_leaders, weights_of
+from planner.proposals.problem.loads import (
+    Ranges,
+    bounds_of,
+    leader_loads,
+    leader_ranges,
+    on_leaders,
+    weights_of,
+)
 from planner.proposals.problem.table import IN_SYNC, per_broker
 
 LEAST_GAIN = 1e-9
@@ -26,14 +32,13 @@ def leaders_by_load(
     kept replicas are at their positions in `sets`.
     """
     table, names = problem.table, leader_loads(problem.goal)
-    bounds = bounds_of(table, [leader_ranges(problem, each) for each in names])
+    ranges = bounds_of(table, [leader_ranges(problem, each) for each in names])
     weights = np.stack([weights_of(table, problem.goal, each)[table.free] for each in names], axis=1)
     fixed = np.stack([on_leaders(table, problem.goal, each, ~table.free) for each in names], axis=1)
     padding = ((0, 0), (0, sets.shape[1] - lists.shape[1]))
     kept = sets == np.pad(lists, padding, constant_values=-1)
     in_sync = ~kept | (np.pad(states, padding) == IN_SYNC)
     may_lead = (sets >= 0) & able[sets] & in_sync
-    ranges = Ranges(bounds[0], bounds[1], np.maximum(1.0, bounds[2]))
     return _Leading(ranges, weights.astype(np.float64), sets, may_lead, fixed).solve(leaders, able)
 
 

@@ -129,7 +129,7 @@ class _ClassProgram:
             there = np.flatnonzero(receivers == broker)
             variables = np.concatenate([leaving[mine], *(arriving[:, each] for each in there.tolist())])
             for load in range(self._task.width):
-                share = float(self._task.share[broker, load])
+                share = float(self._task.ranges.share[broker, load])
                 more = [self._loads[:, load] / share] * len(there)
                 factors = np.concatenate([-self._pair_loads[mine, load] / share, *more, [1.0, -1.0]])
                 least, most = self._bounds(broker, load, bool(len(there)))
@@ -146,9 +146,9 @@ class _ClassProgram:
     def _bounds(self, broker: int, load: int, receives: bool) -> tuple[float, float]:
         """Return the bounds of what a broker gains, in fair shares."""
         task = self._task
-        least, most = float(task.least[broker, load]), float(task.most[broker, load])
+        least, most = float(task.ranges.least[broker, load]), float(task.ranges.most[broker, load])
         margin = MARGIN * (most - least) / 2 if receives else 0.0
-        share, start = float(task.share[broker, load]), float(self._start[broker, load])
+        share, start = float(task.ranges.share[broker, load]), float(self._start[broker, load])
         return (least + margin - start) / share, (most - margin - start) / share
 
     def _quotas(self, values: Rates, duals: Rates, leaving: Ints, arriving: Ints) -> Quotas:
@@ -160,7 +160,7 @@ class _ClassProgram:
         loads[self._receivers] += values[arriving].T @ self._loads
         prices = np.zeros(loads.shape)
         rows = duals[: len(self._brokers) * task.width].reshape(len(self._brokers), task.width)
-        prices[self._brokers] = -rows * self._unit / task.share[self._brokers]
+        prices[self._brokers] = -rows * self._unit / task.ranges.share[self._brokers]
         arrives = np.zeros((len(self._size), len(loads)))
         arrives[:, self._receivers] = values[arriving] * self._size[:, None]
         return Quotas(
@@ -185,7 +185,7 @@ def proven_bytes(task: Task, items: Items, brokers: Ints, prices: Rates, fixed: 
     """
     receivers = brokers[task.given.layout.receives[brokers]]
     mine = prices[brokers]
-    ranges = np.maximum(mine * task.least[brokers], mine * task.most[brokers]).sum()
+    ranges = np.maximum(mine * task.ranges.least[brokers], mine * task.ranges.most[brokers]).sum()
     total = float((mine * fixed[brokers]).sum() - ranges)
     step = max(1, CELLS // max(1, len(receivers)))
     for start in range(0, len(items.row), step):

@@ -10,7 +10,14 @@ import numpy as np
 
 from planner.proposals.problem.arrays import Flags, Ints, Rates
 from planner.proposals.problem.goal import Problem
-from planner.proposals.problem.loads import bounds_of, on_replicas, replica_loads, replica_ranges, weights_of
+from planner.proposals.problem.loads import (
+    Ranges,
+    bounds_of,
+    on_replicas,
+    replica_loads,
+    replica_ranges,
+    weights_of,
+)
 from planner.proposals.problem.table import per_broker
 from planner.proposals.solver.class_flow import Input
 from planner.proposals.solver.remainder import Remainder, remainder_of
@@ -21,10 +28,7 @@ class Task(NamedTuple):
 
     given: Input
     remainder: Remainder
-    least: Rates
-    most: Rates
-    share: Rates
-    """The fair share of each broker; at least 1, so that it can be divided by."""
+    ranges: Ranges
     fixed: Rates
     """Loads of each broker by the partitions that may not change."""
     new: Rates
@@ -55,33 +59,23 @@ class Task(NamedTuple):
         """Number of loads."""
         return int(self.new.shape[1])
 
-    def outside(self, loads: Rates) -> Rates:
-        """Return how far loads of all brokers are outside of their ranges, in fair shares."""
-        return outside(loads, self.least, self.most, self.share)
-
     def violation(self, sets: Ints) -> float:
-        """Return the sum of that over usable brokers."""
-        return float(self.outside(self.carried(sets))[self.given.layout.usable].sum())
-
-
-def outside(loads: Rates, least: Rates, most: Rates, share: Rates) -> Rates:
-    """Return how far loads are outside of their ranges, in fair shares."""
-    result: Rates = np.maximum(np.maximum(loads - most, least - loads), 0) / share
-    return result
+        """Return by how many fair shares usable brokers, in all, are outside of their ranges."""
+        usable = np.flatnonzero(self.given.layout.usable)
+        return float(self.ranges.outside(self.carried(sets)[usable], usable).sum())
 
 
 def task_of(problem: Problem, given: Input) -> Task:
     """Return the task of a problem for `given`, which may be a later state of it."""
     table, names = problem.table, replica_loads(problem.goal)
-    least, most, share = bounds_of(table, [replica_ranges(problem, each) for each in names])
+    ranges = bounds_of(table, [replica_ranges(problem, each) for each in names])
     rows = table.free
     new = np.stack([weights_of(table, problem.goal, each)[rows] for each in names], axis=1).astype(np.float64)
     fixed = np.stack([on_replicas(table, problem.goal, each, ~rows) for each in names], axis=1)
     remainder = remainder_of(given)
     own = given.sizes_in(remainder.old)
     bytes_at = names.index("bytes") if "bytes" in names else -1
-    bounds = least, most, np.maximum(1.0, share)
-    return Task(given, remainder, *bounds, fixed.astype(np.float64), new, own, bytes_at)
+    return Task(given, remainder, ranges, fixed.astype(np.float64), new, own, bytes_at)
 
 
 class Items(NamedTuple):

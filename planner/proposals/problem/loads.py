@@ -30,6 +30,21 @@ class LoadRange(NamedTuple):
     share: Fraction
 
 
+class Ranges(NamedTuple):
+    """Least, most and fair share of each broker (row) and load (column)."""
+
+    least: Rates
+    most: Rates
+    share: Rates
+    """At least 1, so that it can be divided by."""
+
+    def outside(self, loads: Rates, brokers: Ints) -> Rates:
+        """Return by how many fair shares the loads of these brokers, in all, are outside."""
+        beyond = np.maximum(loads - self.most[brokers], self.least[brokers] - loads)
+        result: Rates = (np.maximum(beyond, 0) / self.share[brokers]).sum(axis=-1)
+        return result
+
+
 def replica_loads(goal: Goal) -> list[LoadName]:
     """Return the loads of the goal that follow from where replicas are."""
     return [each for each in REPLICA_LOADS if each in goal.loads]
@@ -131,8 +146,8 @@ def _around(share: Fraction, tolerance: Fraction) -> LoadRange:
     return LoadRange(CountRange(floor(share * (1 - tolerance)), ceil(share * (1 + tolerance))), share)
 
 
-def bounds_of(table: Table, ranges: Sequence[Mapping[int, LoadRange]]) -> tuple[Ints, Ints, Ints]:
-    """Return least, most and fair share of each broker (row) and load (column).
+def bounds_of(table: Table, ranges: Sequence[Mapping[int, LoadRange]]) -> Ranges:
+    """Return the ranges of brokers and loads as arrays.
 
     Without a range a broker may carry anything.
     """
@@ -143,4 +158,4 @@ def bounds_of(table: Table, ranges: Sequence[Mapping[int, LoadRange]]) -> tuple[
     most = np.array([[each.range.most for each in row] for row in every], np.float64)
     share = np.array([[float(each.share) for each in row] for row in every], np.float64)
     shape = (len(ids), len(ranges))
-    return least.reshape(shape), most.reshape(shape), share.reshape(shape)
+    return Ranges(least.reshape(shape), most.reshape(shape), np.maximum(1.0, share.reshape(shape)))
