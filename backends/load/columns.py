@@ -18,8 +18,8 @@ Flags = npt.NDArray[np.bool_]
 
 WINDOWS = 3
 """Windows whose median is the rate."""
-KEPT = 0.5
-"""Weight of the mean size of a record so far, when an interval shows a new one."""
+KEPT = 0.9
+"""Weight of what earlier intervals have told of the size of records, against the last one."""
 LATE_FRACTION = 0.1
 """An answer that took longer than this fraction of its interval does not tell when its sizes were read."""
 MOST_CHANGE = 4.0
@@ -53,8 +53,11 @@ class Samples:
         self.at = np.full(count, np.nan)
         self.source = np.full(count, -1, np.int32)
         """The broker whose replica was measured."""
-        self.record_bytes = np.full(count, np.nan, np.float32)
-        """Mean size of the records of the last exact intervals."""
+        self.grown = np.zeros(count, np.float32)
+        """Bytes of the last exact intervals. With `appended` they tell the mean size of a record. One record
+        may count in an interval and its bytes in the next, so the mean of one interval would be wrong."""
+        self.appended = np.zeros(count, np.float32)
+        """Records of the same intervals."""
         self.compacted = np.zeros(count, np.bool_)
         self.wrote = np.zeros(count)
         """Bytes in the present window."""
@@ -91,8 +94,8 @@ class Samples:
         # Offsets that went back are those of a topic made anew, or of a leader that has lost records.
         forward = (answer.latest >= self.latest[rows]) & (answer.earliest >= self.earliest[rows])
         valid = told & (seconds > 0) & forward
-        wrote, exact = self._wrote(answer, valid)
         late = answer.answered - answer.asked > LATE_FRACTION * seconds
+        wrote, exact = self._wrote(answer, valid, late)
         usable = valid & ~np.isnan(wrote) & ~late
         at = rows[usable]
         self.wrote[at] += wrote[usable]
@@ -101,7 +104,7 @@ class Samples:
         self.profile.add(at, wrote[usable], seconds[usable])
         self._keep(answer, told, now)
 
-    def _wrote(self, answer: Answer, valid: Flags) -> tuple[Floats, Flags]:
+    def _wrote(self, answer: Answer, valid: Flags, late: Flags) -> tuple[Floats, Flags]:
         """Return the bytes that were written in the intervals, and whether they are exact."""
         rows = answer.rows
         same = valid & (self.source[rows] == answer.broker)
@@ -116,18 +119,21 @@ class Samples:
         shrunk = same & (answer.earliest == self.earliest[rows]) & (grown < 0)
         self.compacted[rows[shrunk]] = True
         exact = same & undeleted & (grown >= 0) & ~self.compacted[rows]
-        mean = _mean_record(self.record_bytes[rows], answer.sizes, answer.latest - answer.earliest)
+        mean = _mean_record(
+            self.grown[rows], self.appended[rows], answer.sizes, answer.latest - answer.earliest
+        )
         with np.errstate(invalid="ignore"):
-            shown = grown / np.maximum(records, 1)
-            learnt = exact | (self.compacted[rows] & same & (records > 0) & (shown * MOST_CHANGE > mean))
-        learnt &= records > 0
-        kept = np.where(np.isnan(self.record_bytes[rows]), shown, self.record_bytes[rows])
-        self.record_bytes[rows[learnt]] = (KEPT * kept + (1 - KEPT) * shown)[learnt]
+            likely = grown / np.maximum(records, 1) * MOST_CHANGE > mean
+        learnt = exact | (self.compacted[rows] & same & (records > 0) & likely)
+        learnt &= ((records > 0) | (grown > 0)) & ~late
+        at = rows[learnt]
+        self.grown[at] = KEPT * self.grown[at] + grown[learnt]
+        self.appended[at] = KEPT * self.appended[at] + records[learnt]
         return np.where(exact, grown, np.where(valid, records * mean, np.nan)), exact
 
     def mean_record(self) -> Floats:
         """Return the mean size of the records of each row."""
-        return _mean_record(self.record_bytes, self.size, self.latest - self.earliest)
+        return _mean_record(self.grown, self.appended, self.size, self.latest - self.earliest)
 
     def _keep(self, answer: Answer, told: Flags, now: float) -> None:
         rows = answer.rows
@@ -161,9 +167,9 @@ class Samples:
         return _median(self.read_rates)
 
 
-def _mean_record(learnt: Rates, sizes: Ints, records: Ints) -> Floats:
+def _mean_record(grown: Rates, appended: Rates, sizes: Ints, stored: Ints) -> Floats:
     """Return the mean size that exact intervals have shown, or else that of the whole log."""
-    return np.where(np.isnan(learnt), sizes / np.maximum(records, 1), learnt)
+    return np.where(appended > 0, grown / np.maximum(appended, 1e-9), sizes / np.maximum(stored, 1))
 
 
 def _median(windows: Rates) -> Rates:

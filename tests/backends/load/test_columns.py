@@ -62,6 +62,18 @@ def test_the_mean_size_of_records_is_that_of_the_last_exact_interval() -> None:
     assert log.sample(20_000, 70, 60).samples.wrote.tolist() == [60_000.0]
 
 
+def test_a_record_whose_size_is_seen_an_interval_later_does_not_count_as_empty() -> None:
+    log = Log().sample(10_000, 10)
+    for number in range(1, 5):
+        log.sample(10_000 + 1_000 * (number - 1), 10 + number).sample(10_000 + 1_000 * number, 10 + number)
+    assert log.samples.mean_record() == pytest.approx([1_000], rel=0.12)
+
+
+def test_a_late_answer_tells_nothing_of_the_size_of_records() -> None:
+    log = Log().sample(10_000, 10).sample(20_000, 20).sample(20_000, 80, took=30)
+    assert log.samples.mean_record() == pytest.approx([1_000])
+
+
 def test_an_interval_after_a_deletion_is_not_exact_yet() -> None:
     log = Log().sample(60_000, 60, 10).sample(50_000, 70, 20).sample(60_000, 80, 20)
     assert log.rate()[1] == "estimated"
