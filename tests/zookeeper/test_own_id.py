@@ -29,7 +29,15 @@ def test_the_id_is_not_registered_for_brokers_3_9(site: Site) -> None:
 def test_the_id_is_not_counted_as_a_broker(site: Site) -> None:
     wait_for(
         lambda: http_json(site, "/v1/status")["brokers"],
-        {"registered": 4, "live": 4, "offline": [], "idle": [], "excluded": [], "hidden": []},
+        {
+            "registered": 4,
+            "live": 4,
+            "offline": [],
+            "idle": [],
+            "excluded": [],
+            "hidden": [],
+            "placed_by": "reassignd",
+        },
     )
     with urllib.request.urlopen(f"http://{site.commander.http}/metrics", timeout=10) as page:
         lines = page.read().decode().splitlines()
