@@ -59,6 +59,8 @@ class DescribedPartition(NamedTuple):
     sizes: tuple[int | None, ...] | None
     log_dirs: tuple[str | None, ...] | None
     tiered: bool
+    meanwhile: Replicas
+    """Other brokers that hold a replica until the ongoing reassignment has ended."""
 
 
 class Description(NamedTuple):
@@ -132,6 +134,7 @@ def _partition(
         current = tuple(broker for broker in row.replicas if broker not in move.adding) or row.replicas
         isr, target = tuple(broker for broker in row.isr if broker in current), move.target
     own = [stored.get(broker) for broker in current]
+    meanwhile = tuple(broker for broker in row.replicas if broker not in {*current, *(target or ())})
     return DescribedPartition(
         key,
         current,
@@ -143,6 +146,7 @@ def _partition(
         tuple(each and each.bytes for each in own) if any(own) else None,
         tuple(each and each.log_dir for each in own) if any(own) else None,
         configs.tiered,
+        meanwhile,
     )
 
 

@@ -88,7 +88,8 @@ class Partition(NamedTuple):
 
     While it is being reassigned, or is queued, `target` has its replicas afterwards, and `replicas` does not
     contain those that are being added. It is empty if the topic waits for its deletion. Otherwise `target` is
-    None.
+    None. `meanwhile` has the other brokers that hold a replica, or get one, until then: those of a step that
+    is being undone, and of a rollback that a queued plan waits for.
     """
 
     topic: str
@@ -104,8 +105,14 @@ class Partition(NamedTuple):
     log_dirs: tuple[str | None, ...] | None = None
     """The log directory of each of `replicas`; None if none of them is known."""
     tiered: bool = False
+    meanwhile: Replicas = ()
     load: Load | None = None
     """None if nothing of it is known."""
+
+    @property
+    def holders(self) -> set[int]:
+        """The brokers that hold a replica, or get one by an ongoing or queued reassignment."""
+        return {*self.replicas, *(self.target or ()), *self.meanwhile}
 
     @property
     def deleting(self) -> bool:
@@ -288,6 +295,7 @@ PARTITION_FIELDS: Mapping[str, Check] = {
     "sizes": (_are_counts, "a list of numbers from 0, or null"),
     "log_dirs": (_are_texts, "a list of paths, or null"),
     "tiered": _FLAG,
+    "meanwhile": _REPLICAS,
 }
 CLUSTER_FIELDS: Mapping[str, Check] = {
     "cluster_id": (lambda value: isinstance(value, str), "the id of a cluster"),
@@ -336,7 +344,7 @@ class _Reading:
         values = _checked(row, PARTITION_FIELDS, Partition._field_defaults)
         shared = self._shared
         topic = values["topic"] = shared.setdefault(values["topic"], values["topic"])
-        for name in ("replicas", "isr", "target", "log_dirs"):
+        for name in ("replicas", "isr", "target", "log_dirs", "meanwhile"):
             if (value := values[name]) is not None:
                 value = tuple(value)
                 values[name] = shared.setdefault(value, value)
@@ -436,6 +444,8 @@ def _rows_of(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
         row = {"kind": "partition", **partition._asdict()}
         if (load := row.pop("load")) is not None:
             row.update(zip(LOAD_COLUMNS, load, strict=True))
+        if not partition.meanwhile:
+            del row["meanwhile"]
         yield row
 
 
@@ -448,7 +458,7 @@ def _write_parquet(rows: list[dict[str, Any]], path: Path) -> None:
     kinds = {
         **dict.fromkeys(("kind", "cluster_id", "rack", "host", "topic"), pa.string()),
         **dict.fromkeys(("id", "port", "partition", "leader", "min_isr"), pa.int32()),
-        **dict.fromkeys(("replicas", "isr", "target"), numbers),
+        **dict.fromkeys(("replicas", "isr", "target", "meanwhile"), numbers),
         **dict.fromkeys(("live", "excluded", "cordoned", "tiered"), pa.bool_()),
         **dict.fromkeys(("bytes", "disk_bytes"), pa.int64()),
         **dict.fromkeys(LOAD_COLUMNS, pa.float64()),

@@ -174,8 +174,8 @@ def _snapshot(described: "Description") -> Snapshot:
 
 
 def _partition(described: "DescribedPartition") -> Partition:
-    key, replicas, isr, leader, size, min_isr, target, sizes, log_dirs, tiered = described
-    return Partition(*key, replicas, isr, leader, size, min_isr, target, sizes, log_dirs, tiered)
+    key, replicas, isr, leader, size, min_isr, target, sizes, log_dirs, tiered, meanwhile = described
+    return Partition(*key, replicas, isr, leader, size, min_isr, target, sizes, log_dirs, tiered, meanwhile)
 
 
 def _broker(described: "DescribedBroker") -> Broker:

@@ -70,7 +70,7 @@ def held_by(
     found: dict[int, list[TOPIC_PARTITION]] = {broker: [] for broker in sorted(brokers)}
     left_out = Counter[int]()
     for key, row in sorted(cluster.partitions.items()):
-        for broker in {*row.replicas, *(row.target or ())} & found.keys():
+        for broker in row.holders & found.keys():
             if topics(row.topic):
                 found[broker].append(key)
             else:

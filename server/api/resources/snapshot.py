@@ -1,6 +1,7 @@
 """`/v1/snapshot`: the brokers and partitions as `reassignd plan` reads them (docs/planner.md)."""
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct, field
@@ -12,6 +13,7 @@ from controller.model.load import Loads
 from controller.model.replicas import StoredReplicas, TopicPartition
 from controller.state.cluster import Disk
 from controller.state.state import State
+from controller.views.reassignments import ends_of
 from server.api.shared.answers import json_lines
 from server.api.shared.call import Call, Endpoint
 from server.api.shared.models import Replicas
@@ -83,6 +85,10 @@ class SnapshotPartition(Struct, tag_field="kind", tag="partition", omit_defaults
     tiered: Annotated[
         bool, Meta(description="A part of its log is in remote storage, which no size counts (KIP-405).")
     ]
+    meanwhile: Annotated[
+        Replicas,
+        Meta(description="Other brokers that hold a replica, or get one, until `target` is reached."),
+    ] = ()
     bytes_in: Annotated[float | None, Meta(description="What producers write.")] = field(
         name="in", default=None
     )
@@ -156,6 +162,7 @@ def _row(
 ) -> SnapshotPartition:
     current, isr, key = partition.current, partition.isr, partition.key
     own, log_dirs = _stored(sizes.stored(key), current)
+    target = _target(state, partition, key)
     return SnapshotPartition(
         topic=partition.topic,
         partition=partition.partition,
@@ -164,10 +171,11 @@ def _row(
         leader=partition.leader,
         bytes=sizes.size(key),
         min_isr=min_isr,
-        target=_target(state, partition, key),
+        target=target,
         sizes=own,
         log_dirs=log_dirs,
         tiered=tiered,
+        meanwhile=() if target is None and not partition.moving else _meanwhile(state, partition, target),
     )
 
 
@@ -195,6 +203,12 @@ def _target(state: State, partition: Partition, key: TopicPartition) -> Replicas
     if key in state.gateway.external:
         return tuple(broker for broker in partition.replicas if broker not in partition.removing)
     return None
+
+
+def _meanwhile(state: State, partition: Partition, target: Replicas | None) -> Replicas:
+    """Return the brokers of a step that is being undone, and of a rollback before a queued plan."""
+    every = {*partition.replicas, *chain.from_iterable(ends_of(state, partition))}
+    return tuple(sorted(every.difference(partition.current, target or ())))
 
 
 ENDPOINTS = (

@@ -6,9 +6,10 @@ from controller.model.cluster import Config, ResourceType
 from controller.model.configs import CORDONED_LOG_DIRS, EXCLUDED_BROKERS
 from controller.model.replicas import StoredReplicas
 from controller.state.cluster import Disk
+from planner.model.snapshot import parse_snapshot
 from server.api.resources.snapshot import SnapshotPartition, rows
 from tests.builders import InMemoryController, partition
-from tests.server.api.api_client import MOVE, ApiClient
+from tests.server.api.api_client import MOVE, ApiClient, plan
 
 
 async def test_brokers_are_listed_before_partitions_with_their_size() -> None:
@@ -83,6 +84,32 @@ async def test_a_moving_partition_has_the_replicas_of_its_last_completed_step() 
     row = next(row for row in shown if isinstance(row, SnapshotPartition))
     assert (row.replicas, row.isr) == ((1, 2, 3), (1, 2, 3))
     assert row.target == (4, 5, 6)
+
+
+async def holders(client: ApiClient) -> tuple[set[int], set[int], tuple[int, ...]]:
+    """Return the brokers that the API has as not drained, those of the snapshot, and its `meanwhile`."""
+    told = {
+        broker for broker in range(1, 7) if not (await client.get(f"/v1/brokers/{broker}/drained"))["drained"]
+    }
+    lines = (await client.raw("GET", "/v1/snapshot")).text.encode().splitlines()
+    [row] = parse_snapshot("", lines).partitions.values()
+    return told, row.holders, row.meanwhile
+
+
+async def test_brokers_of_a_step_that_is_undone_and_of_a_rollback_are_named_as_not_drained() -> None:
+    one = InMemoryController().with_partitions(partition("foo-0", [1, 2, 3])).with_limits(per_partition=1)
+    client = ApiClient(one)
+    assert await holders(client) == ({1, 2, 3}, {1, 2, 3}, ())
+    await client.post("/v1/jobs", plan(foo_0=[4, 5, 6]))
+    assert await holders(client) == ({1, 2, 3, 4, 5, 6}, {1, 2, 3, 4, 5, 6}, ())
+    one.catch_up()
+    one.catch_up()
+    await client.post("/v1/jobs?queue=true", plan(foo_0=[4, 5, 2]))
+    found, same, meanwhile = await holders(client)
+    assert (found, bool(meanwhile)) == (same, True)
+    await client.ask("DELETE", "/v1/reassignments", {"all": True})
+    found, same, meanwhile = await holders(client)
+    assert (found, bool(meanwhile)) == (same, True)
 
 
 async def test_a_snapshot_is_that_of_the_moment_of_the_request() -> None:
