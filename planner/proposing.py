@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 from common.wording import counted
 from planner.model.snapshot import TOPIC_PARTITION, Broker, Snapshot, read_snapshot
 from planner.proposals.problem.goal import (
+    LEADER_LOADS,
     RATE_LOADS,
     Goal,
     LoadName,
@@ -118,27 +119,45 @@ def _with_loads(goal: Goal, options: Mapping[str, Any]) -> Goal:
     by, at = options.get("by"), options.get("at")
     tolerances = _tolerances(options.get("tolerance_of") or ())
     loads = _loads(by) if by is not None else LOADS_OF_MEASURES[goal.by]
-    if not goal.even_counts:
-        given = [
-            name for name, value in (("--by", by), ("--tolerance-of", tolerances), ("--at", at)) if value
-        ]
-        if given and (given != ["--by"] or loads & RATE_LOADS):
-            raise ProposalError([f"{given[0]} needs add or balance"])
-        return goal._replace(by=MEASURES.get(loads, goal.by))
+    if by is None and not goal.even_counts:
+        if tolerances or at is not None:
+            option = "--tolerance-of" if tolerances else "--at"
+            raise ProposalError([f"{option} needs --by, or add or balance"])
+        return goal
     if other := sorted(tolerances.keys() - loads):
-        raise ProposalError([f"--tolerance-of {other[0]}: --by does not even out {other[0]}"])
+        raise ProposalError([f"--tolerance-of {other[0]}: --by does not name {other[0]}"])
+    if at is not None and loads.isdisjoint(RATE_LOADS):
+        raise ProposalError([f"--at needs --by with {_in_words(RATE_LOADS)}"])
+    ordered = tuple(each for each in LOADS if each in loads)
+    named = goal._replace(loads=ordered, tolerance_of=tolerances, at=at or goal.at)
+    if not goal.even_counts:
+        return _keeping(named, options)
     if loads in MEASURES:
-        if at is not None:
-            raise ProposalError(["--at needs --by with in, out or leaders-in"])
         measured = goal._replace(by=MEASURES[loads])
         measured = measured._replace(tolerance=tolerances.get("replicas", goal.tolerance))
         return measured._replace(byte_tolerance=tolerances.get("bytes", goal.byte_tolerance))
     if goal.spread == "topic":
-        raise ProposalError(["--spread topic cannot be combined with --by in, out or leaders-in"])
-    if options.get("leaders") == "keep" and loads & {"out", "leaders-in"}:
-        raise ProposalError(["--by out and leaders-in change leaders: they need --leaders balance"])
-    ordered = tuple(each for each in LOADS if each in loads)
-    return goal._replace(loads=ordered, tolerance_of=tolerances, at=at or goal.at)
+        raise ProposalError([f"--spread topic cannot be combined with --by {_in_words(RATE_LOADS)}"])
+    if options.get("leaders") == "keep" and not loads.isdisjoint(LEADER_LOADS):
+        raise ProposalError([f"--by {_in_words(LEADER_LOADS)} changes leaders: it needs --leaders balance"])
+    return named
+
+
+def _keeping(goal: Goal, options: Mapping[str, Any]) -> Goal:
+    """Return a goal that does not even out loads, but keeps their ranges. Raises ProposalError."""
+    if goal.relieves and (goal.relieve_over is not None or options.get("relieve_to") is not None):
+        raise ProposalError(
+            ["--relieve and --to are levels of disks: --by takes the brokers of relieve only"]
+        )
+    if goal.changes_order_only and (goal.demote or not set(goal.loads) <= set(LEADER_LOADS)):
+        which = f"leaders takes {_in_words(LEADER_LOADS)}, and demote none"
+        raise ProposalError([f"--by needs add, balance, drain, relieve, rf or racks; {which}"])
+    return goal if options.get("tolerance") is not None else goal._replace(tolerance=DEFAULT_TOLERANCE)
+
+
+def _in_words(loads: Iterable[LoadName]) -> str:
+    names = [each for each in LOADS if each in loads]
+    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _loads(text: str) -> frozenset[LoadName]:
@@ -180,8 +199,10 @@ def _with_relief(goal: Goal, words: Sequence[str], options: Mapping[str, Any]) -
         over, to = _percentage("--relieve", first), second
     goal = goal._replace(relieve_over=over, allow_partial=partial)
     if not goal.relieves:
-        if to is not None or partial:
-            raise ProposalError(["--to and --allow-partial need relieve, or --relieve"])
+        if to is not None:
+            raise ProposalError(["--to needs relieve, or --relieve"])
+        if partial and options.get("by") is None:
+            raise ProposalError(["--allow-partial needs relieve, --relieve or --by"])
         return goal
     if others := [word for word in _given(words) if word != "relieve"]:
         raise ProposalError([f"relieve moves nothing else: it cannot be combined with {others[0]}"])
@@ -435,9 +456,11 @@ def propose(problem: Problem) -> Proposal:
         raise MissingSolverError from error
     solution = solve_loads(problem) if problem.goal.loads else solve(problem)
     proposal = outcome(problem, solution)
-    if solution.short and not problem.goal.allow_partial:
-        reasons = [*solution.short, "--allow-partial accepts a plan that comes as near as possible"]
-        raise PartialPlanError(reasons, proposal)
+    broken = [] if problem.goal.even_counts else [line for each in proposal.loads for line in each.outside]
+    if (solution.short or broken) and not problem.goal.allow_partial:
+        accept = "--allow-partial accepts a plan that comes as near as possible"
+        partial = proposal._replace(partial=True)
+        raise PartialPlanError([*solution.short, *broken, accept], partial)
     return proposal._replace(notes=(*proposal.notes, *solution.short))
 
 

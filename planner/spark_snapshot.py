@@ -17,7 +17,7 @@ import numpy as np
 
 from common.plan_errors import PlanError
 from planner.model.snapshot import LOAD_COLUMNS, Broker, Snapshot, is_parquet, parse_snapshot
-from planner.proposals.problem.arrays import Ints
+from planner.proposals.problem.arrays import Ints, Rates
 from planner.proposals.problem.table import Columns
 from planner.spark import shares_files
 
@@ -61,6 +61,12 @@ _FLAT = (
 text."""
 
 
+_RATES = (
+    f"if(coalesce({', '.join(f'`{name}`' for name in LOAD_COLUMNS)}) is null, null,"
+    f" array({', '.join(f'`{name}`' for name in LOAD_COLUMNS)})) as rates"
+)
+
+
 def _distinct_ids(column: str) -> str:
     """SQL: a list of different broker ids."""
     return f"forall({column}, id -> id >= 0) and size(array_distinct({column})) = size({column})"
@@ -98,6 +104,7 @@ COLUMNS = (
     "min_isr",
     "tiered",
     "moving",
+    "rates",
     "valid",
     "other",
 )
@@ -173,6 +180,7 @@ def _selected(rows: "DataFrame") -> "DataFrame":
         "coalesce(min_isr, 1) as min_isr",
         "coalesce(tiered, false) as tiered",
         "target is not null as moving",
+        _RATES,
         f"coalesce(usual and {_VALID}, false) as valid",
         "if(kind = 'partition', null, value) as other",
     )
@@ -188,7 +196,7 @@ TOPICS = """
 OTHERS = "select other from {rows} where other is not null limit {most}"
 PARTITIONS = """
     select /*+ broadcast(topics) */ first + partition as row, replicas, in_isr, leader, bytes, sizes, min_isr,
-        tiered, moving
+        tiered, moving, rates
     from {rows} join {topics} as topics using (topic) where other is null
 """
 
@@ -261,7 +269,22 @@ def _columns(spark: "SparkSession", rows: "DataFrame", topics: "pa.Table") -> Co
         read["tiered"].to_numpy()[order],
         read["moving"].to_numpy()[order],
         read["leader"].to_numpy()[order],
+        _rates(read["rates"], order),
     )
+
+
+def _rates(rows: "pa.ChunkedArray", order: Ints) -> Rates | None:
+    """Return the columns of `Load` in this order; None if none of them is known."""
+    import pyarrow.compute as pc
+
+    if rows.null_count == len(rows):
+        return None
+    known = rows.is_valid().to_numpy()
+    rates = np.full((len(rows), len(LOAD_COLUMNS)), np.nan)
+    values = pc.list_flatten(rows.drop_null()).cast("float64").to_numpy(zero_copy_only=False)
+    rates[known] = values.reshape(-1, len(LOAD_COLUMNS))
+    result: Rates = rates[order]
+    return result
 
 
 def _reordered(values: Ints, lengths: Ints, order: Ints) -> Ints:

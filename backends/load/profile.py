@@ -48,10 +48,19 @@ class Busy(NamedTuple):
     totals_out: Floats
 
 
+class Mean(NamedTuple):
+    """The means over the hours of the day of which something is known, by row; NaN where nothing is."""
+
+    bytes_in: Rates
+    bytes_out: Rates
+
+
 class Profile:
     """The profile of some rows."""
 
     def __init__(self, rows: int) -> None:
+        self._mean: Mean | None = None
+        """Of the hours that have ended; None where it is to be computed."""
         self.bytes_in = np.full((HOURS, rows), np.nan, np.float32)
         self.bytes_out: Rates | None = None
         """None as long as no group has read anything."""
@@ -81,6 +90,7 @@ class Profile:
 
     def end_hour(self, hour: int) -> None:
         """End this hour of the day. It counts where enough is known of it."""
+        self._mean = None
         self._fold(self.bytes_in[hour], self._wrote, self._seconds)
         if (self._read > 0).any() and self.bytes_out is None:
             self.bytes_out = np.full_like(self.bytes_in, np.nan)
@@ -95,6 +105,15 @@ class Profile:
         new = total[rows] / seconds[rows]
         old = np.where(np.isnan(mean[rows]), new, mean[rows])
         mean[rows] = old + (new - old) * NEW_SHARE
+
+    def mean(self) -> Mean:
+        """Return the means. What is known of the present hour counts where no hour is known."""
+        if self._mean is None:
+            rows = len(self._wrote)
+            self._mean = Mean(_mean(self.bytes_in, rows), _mean(self.bytes_out, rows))
+        present = _rate(self._wrote, self._seconds), _rate(self._read, self._read_seconds)
+        both = zip(self._mean, present, strict=True)
+        return Mean(*(np.where(np.isnan(mean), now, mean) for mean, now in both))
 
     def busy(self, hour: int) -> Busy:
         """Return the busy hour. The present hour of the day counts while no day is known of it."""
@@ -118,6 +137,15 @@ class Profile:
 
 def _rate(total: Floats, seconds: Rates) -> Rates:
     return np.where(seconds > 0, total / np.maximum(seconds, 1e-6), np.nan).astype(np.float32)
+
+
+def _mean(hours: Rates | None, rows: int) -> Rates:
+    """Return the mean of what is known of each row; NaN where nothing is."""
+    total, known = np.zeros(rows, np.float32), np.zeros(rows, np.int8)
+    for hour in () if hours is None else hours:
+        total += np.nan_to_num(hour)
+        known += ~np.isnan(hour)
+    return np.where(known > 0, total / np.maximum(known, 1), np.float32(np.nan))
 
 
 def _total(rates: Rates) -> float:

@@ -277,6 +277,7 @@ class Sampler:
             estimated,
             samples.bytes_out(),
             samples.profile.busy(hour_of_day(wall)),
+            samples.profile.mean(),
             wall,
         )
         busy = view.busy.hour

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from backends.load.columns import Flags
 from backends.load.layout import Layout
-from backends.load.profile import Busy, Floats, Rates
+from backends.load.profile import Busy, Floats, Mean, Rates
 from backends.load.wire import Ints
 from controller.model.load import LoadPage, LoadRow, LoadSort, LoadUnit, Quality
 from controller.model.load import Rates as LoadRates
@@ -27,6 +27,7 @@ class View(NamedTuple):
     estimated: Flags
     bytes_out: Rates
     busy: Busy
+    mean: Mean
     measured_ms: int
 
     @property
@@ -36,8 +37,12 @@ class View(NamedTuple):
 
     def total(self) -> LoadRates:
         """Return the rates of all partitions together."""
-        columns = self.bytes_in, self.bytes_out, self.busy.bytes_in, self.busy.bytes_out
-        return LoadRates(*(_sum(each) for each in columns))
+        return LoadRates(*(_sum(each) for each in self._columns))
+
+    @property
+    def _columns(self) -> tuple[Rates, ...]:
+        """The columns of the fields of `LoadRates`."""
+        return self.bytes_in, self.bytes_out, self.busy.bytes_in, self.busy.bytes_out, *self.mean
 
     def hours(self) -> list[LoadRates]:
         """Return what is known of each hour of the day."""
@@ -46,8 +51,7 @@ class View(NamedTuple):
 
     def rates(self, row: int) -> LoadRates:
         """Return the rates of a row."""
-        columns = self.bytes_in, self.bytes_out, self.busy.bytes_in, self.busy.bytes_out
-        return LoadRates(*(_known(each[row].item()) for each in columns))
+        return LoadRates(*(_known(each[row].item()) for each in self._columns))
 
     def page(self, by: LoadUnit, sort: LoadSort, offset: int, limit: int) -> LoadPage:
         """Return some rows."""
@@ -93,11 +97,10 @@ class View(NamedTuple):
 
     def _sums(self, ids: Ints, codes: Ints) -> "_Sums":
         count = len(ids)
-        columns = self.bytes_in, self.bytes_out, self.busy.bytes_in, self.busy.bytes_out
         known = ~np.isnan(self.bytes_in)
         return _Sums(
             ids,
-            [_summed(codes, each, count) for each in columns],
+            [_summed(codes, each, count) for each in self._columns],
             np.bincount(codes, minlength=count + 1)[:count],
             np.bincount(codes[known], minlength=count + 1)[:count],
             np.bincount(codes[known & self.estimated], minlength=count + 1)[:count],

@@ -36,12 +36,14 @@ class LoadSort(Enum):
 
 
 class Rates(NamedTuple):
-    """What clients write and read, of the last minutes and in the busy hour of the cluster."""
+    """What clients write and read: in the last minutes, in the cluster's busy hour, and in a mean hour."""
 
     bytes_in: float | None = None
     bytes_out: float | None = None
     busy_in: float | None = None
     busy_out: float | None = None
+    mean_in: float | None = None
+    mean_out: float | None = None
 
 
 class LoadRow(NamedTuple):

@@ -64,17 +64,19 @@ class Broker(NamedTuple):
 class Load(NamedTuple):
     """What clients write to a partition and read from it, in bytes per second; None where it is not known.
 
-    The first two are those of the last minutes, the others those of the busy hour of the cluster. What
-    followers read is not part of them.
+    The first two are those of the last minutes, then those of the busy hour of the cluster, then the means
+    over the hours of the day. What followers read is not part of them.
     """
 
     bytes_in: float | None = None
     bytes_out: float | None = None
     busy_in: float | None = None
     busy_out: float | None = None
+    mean_in: float | None = None
+    mean_out: float | None = None
 
 
-LOAD_COLUMNS = ("in", "out", "in_busy", "out_busy")
+LOAD_COLUMNS = ("in", "out", "in_busy", "out_busy", "in_mean", "out_mean")
 """The columns of the fields of `Load`."""
 
 

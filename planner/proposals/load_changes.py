@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from planner.proposals.problem.arrays import Ints
-from planner.proposals.problem.goal import LoadName, Problem
+from planner.proposals.problem.goal import LEADER_LOADS, LoadName, Problem
 from planner.proposals.problem.loads import (
+    allowed_ranges,
     leader_loads,
-    leader_ranges,
+    led_load,
     replica_loads,
-    replica_ranges,
     weights_of,
 )
 from planner.proposals.problem.table import per_broker
@@ -19,27 +19,18 @@ from planner.proposals.result import BrokerChange, CarriedLoad, LoadChange, in_u
 
 def load_changes(problem: Problem, after: Ints, brokers: Sequence[BrokerChange]) -> tuple[LoadChange, ...]:
     """Return the loads of the goal before the plan, and with the replica lists `after`."""
-    goal = problem.goal
-    if not goal.even_counts:
-        return ()
-    of_replicas = [_change(problem, each, after, brokers, leads=False) for each in replica_loads(goal)]
-    return (
-        *of_replicas,
-        *(_change(problem, each, after, brokers, leads=True) for each in leader_loads(goal)),
-    )
+    loads = *replica_loads(problem.goal), *leader_loads(problem.goal)
+    return tuple(_change(problem, each, after, brokers) for each in loads)
 
 
-def _change(
-    problem: Problem, load: LoadName, after: Ints, brokers: Sequence[BrokerChange], *, leads: bool
-) -> LoadChange:
+def _change(problem: Problem, load: LoadName, after: Ints, brokers: Sequence[BrokerChange]) -> LoadChange:
     table = problem.table
-    weights = weights_of(table, problem.goal, load)
-    ranges = leader_ranges(problem, load) if leads else replica_ranges(problem, load)
-    now, then = (lists[:, :1] if leads else lists for lists in (table.replicas, after))
+    weights, ranges = weights_of(table, problem.goal, load), allowed_ranges(problem, load)
+    then = after[:, :1] if load in LEADER_LOADS else after
     if load == "bytes":  # Replicas that stay have sizes of their own.
         amounts = {each.broker: (each.before.bytes, each.after.bytes) for each in brokers}
     else:
-        sums = (per_broker(lists, weights, len(table.brokers)).tolist() for lists in (now, then))
+        sums = (_carried(problem, load, lists).tolist() for lists in (table.replicas, after))
         amounts = dict(zip(table.brokers.tolist(), zip(*sums, strict=True), strict=True))
     carried = []
     for position, broker in enumerate(table.brokers.tolist()):
@@ -51,6 +42,13 @@ def _change(
                 each = each._replace(reason=_reason(problem, load, weights, mine, each))
             carried.append(each)
     return LoadChange(load, tuple(carried))
+
+
+def _carried(problem: Problem, load: LoadName, lists: Ints) -> Ints:
+    table = problem.table
+    if load in LEADER_LOADS:
+        return led_load(table, problem.goal, load, table.factor >= 0, lists)
+    return per_broker(lists, weights_of(table, problem.goal, load), len(table.brokers))
 
 
 def _reason(problem: Problem, load: LoadName, weights: Ints, mine: Ints, each: CarriedLoad) -> str:
@@ -66,6 +64,8 @@ def _reason(problem: Problem, load: LoadName, weights: Ints, mine: Ints, each: C
     if weights.max(initial=0) > each.most - each.least:
         name, amount = heaviest(weights)
         return f"partitions are too large for the tolerance: {name} has {amount}"
+    if not problem.goal.even_counts:
+        return "no other place was found for what it gets or has"
     if problem.goal.max_moves is not None or problem.goal.max_bytes is not None:
         return "the budget allows no more"
     return "no change that was tried brings it nearer without moving another broker away"

@@ -9,7 +9,7 @@ from common.units import in_bytes
 from common.wording import counted, some
 from controller.model.plan import Entry, plan_of
 from planner.proposals.problem.goal import LeftOut, ProblemRow
-from planner.proposals.result import BrokerChange, InSyncLoss, Lists, LoadChange, Proposal, in_units
+from planner.proposals.result import BrokerChange, InSyncLoss, Lists, LoadChange, Proposal
 
 MOST_LINES = 20
 """Most lines of one kind of note."""
@@ -167,12 +167,8 @@ def _load_lines(proposal: Proposal) -> Iterator[str]:
             f"{change.load}: {before:.2f} of the fair share on the fullest broker, then {after:.2f} (wanted:"
             f" {change.wanted:.2f}); {change.lowest[0]:.2f} on the emptiest, then {change.lowest[1]:.2f}"
         )
-        outside = [each for each in change.brokers if each.reason is not None]
-        for each in outside[:MOST_LINES]:
-            least, most = (in_units(change.load, amount) for amount in (each.least, each.most))
-            now = in_units(change.load, each.after)
-            gets = f"broker {each.broker} gets {now} of {change.load} instead of {least} to {most}"
-            yield f"{gets}: {each.reason}"
+        outside = change.outside
+        yield from outside[:MOST_LINES]
         if len(outside) > MOST_LINES:
             more = counted(len(outside) - MOST_LINES, "more broker")
             yield f"and {more} outside of the range of {change.load}"

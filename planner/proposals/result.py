@@ -54,10 +54,20 @@ class CarriedLoad(NamedTuple):
 
 
 class LoadChange(NamedTuple):
-    """A load that the goal evens out, on each broker that has a range."""
+    """A load that the goal is about, on each broker that has a range."""
 
     load: LoadName
     brokers: tuple[CarriedLoad, ...]
+
+    @property
+    def outside(self) -> list[str]:
+        """A line for each broker that stays outside of its range."""
+        return [self._line(each) for each in self.brokers if each.reason is not None]
+
+    def _line(self, each: CarriedLoad) -> str:
+        least, most, after = (in_units(self.load, amount) for amount in (each.least, each.most, each.after))
+        wanted = f"{least} to {most}" if each.least else f"at most {most}"
+        return f"broker {each.broker} gets {after} of {self.load} instead of {wanted}: {each.reason}"
 
     @property
     def highest(self) -> tuple[float, float]:
@@ -129,7 +139,7 @@ class Proposal(NamedTuple):
     elections: int = 0
     """Partitions among `changes` whose list stays: only their preferred leader is to be elected."""
     loads: tuple[LoadChange, ...] = ()
-    """The loads that the goal evens out by name."""
+    """The loads that the goal names."""
     bytes_estimate: int = 0
     """The least bytes for even loads if replicas could be divided; 0 if it is not known."""
     elects: bool = False

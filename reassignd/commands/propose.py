@@ -49,7 +49,7 @@ HELP = """Propose a plan that meets goals with the fewest moves. Nothing moves w
 Goals, several of which can be combined:
   drain ID,ID,...  leave no replica on these brokers
   demote ID,ID,... let other replicas lead instead of these brokers; no data moves
-  relieve ID,...   take load off brokers whose disks are too full; nothing else moves
+  relieve ID,...   take replicas off brokers whose disks are too full, or loads of --by too high
   add ID,ID,...    fill new brokers: even out all brokers
   balance          even out replicas and preferred leaders
   rf N             change the replication factor
@@ -89,8 +89,9 @@ _GOAL_OPTIONS = (
     click.option(
         "--by",
         metavar="LOAD,LOAD,...",
-        help="With add and balance: what to even out, of replicas, bytes, in, out and leaders-in; both stands"
-        " for replicas,bytes, and load for bytes,in,out.  [default: both, where sizes are known]",
+        help="With add and balance: what to even out, of replicas, bytes, in, out, leaders-in and cpu; both"
+        " stands for replicas,bytes, and load for bytes,in,out.  [default: both, where sizes are known]  With"
+        " drain, rf and racks: of what no broker may get too much. With relieve: what is too much.",
     ),
     click.option(
         "--tolerance-of",
@@ -100,8 +101,9 @@ _GOAL_OPTIONS = (
     ),
     click.option(
         "--at",
-        type=click.Choice(["busy", "now"]),
-        help="Which rates count: those of the busy hour, or of the last minutes.  [default: busy]",
+        type=click.Choice(["busy", "mean", "now"]),
+        help="Which rates count: those of the busy hour, means over the day, or those of the last minutes."
+        "  [default: busy]",
     ),
     click.option(
         "--allow-unknown", is_flag=True, help="Count rates that are not known as 0, rather than fail."
@@ -134,7 +136,8 @@ _GOAL_OPTIONS = (
     click.option(
         "--allow-partial",
         is_flag=True,
-        help="With relieve: accept a plan after which a broker is still too full.",
+        help="With relieve, or --by with goals that do not even out: accept a plan after which a broker still"
+        " has too much.",
     ),
     click.option("--max-moves", metavar="N", type=Integer(0), help="Most replicas to move."),
     click.option("--max-bytes", metavar="SIZE", help="Most bytes to copy, such as 500GiB."),

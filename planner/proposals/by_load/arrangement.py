@@ -23,6 +23,8 @@ class Arrangement:
         arriving = np.where(sets == self.home, -1, sets)
         self.room = task.given.room - per_broker(arriving, task.given.bytes, self._layout.size)
         self.ranges = task.ranges
+        self.open = (task.movable | (task.remainder.sets < 0)).ravel()
+        """The places at which replicas may change."""
         self._bytes = task.given.bytes
 
     def weights(self, places: Ints, brokers: Ints) -> Rates:

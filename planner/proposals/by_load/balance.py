@@ -104,6 +104,8 @@ def _once(problem: Problem, given: Input, *, exact: bool) -> Balanced:
     if before <= 0:
         return Balanced(aligned(given.lists, present), 0, 0, 0.0)
     items, scopes = items_of(task)
+    if not len(items.row):
+        return Balanced(aligned(given.lists, present), 0, 0, before)
     sets, bound, estimate = _by_prices(task, items, scopes)
     if exact and choices_of(task, items) <= MOST_CHOICES:
         sets = exact_sets(task, items, sets)
@@ -148,11 +150,11 @@ def _arrange(task: Task, plan: Arrangement, scope: _Scope) -> tuple[float, float
     another program evens out what is left by the others.
     """
     size = task.given.layout.size
-    start = task.fixed + held_by(scope.items, size)
+    start = task.settled + held_by(scope.items, size)
     quotas = quotas_of(task, scope.items, scope.brokers, start)
     if quotas is None:
         return 0.0, 0.0
-    bound = max(0.0, proven_bytes(task, scope.items, scope.brokers, quotas.prices, task.fixed))
+    bound = max(0.0, proven_bytes(task, scope.items, scope.brokers, quotas.prices, task.settled))
     heavy = (scope.items.new / task.ranges.share[scope.brokers].mean(axis=0)).max(axis=1) > HEAVY
     if not heavy.any():
         _deal(task, plan, scope, quotas, np.ones(len(heavy), np.bool_))

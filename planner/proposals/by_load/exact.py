@@ -71,7 +71,8 @@ class _Program:
         outside = self._outside()
         copied = sum(cost * variable for cost, variable in moving)
         costs = [outside, copied, sum(variable for _, variable in moving)]
-        if self._task.violation(start) <= 0:
+        complete = int((start >= 0).sum()) == int(self._task.given.factor.sum())
+        if complete and self._task.violation(start) <= 0:
             self._model.add(outside == 0)
             costs = costs[1:]
         found = start
@@ -107,6 +108,7 @@ class _Program:
         """No partition gets farther from the rack rule. One that lacks replicas obeys it if they suffice."""
         layout, factor = self._task.given.layout, self._task.given.factor
         held = layout.held(self._task.remainder.sets)
+        settled = layout.held(np.where(self._task.movable, -1, self._task.remainder.sets))
         there: dict[tuple[int, int], list[Any]] = defaultdict(list)
         for number, options in enumerate(self._on):
             for broker, variable in options.items():
@@ -116,8 +118,9 @@ class _Program:
             holes = int(factor[row]) - int(held[row].sum())
             enough = int(np.maximum(0, least - held[row]).sum()) <= holes
             at_least = int(least[rack]) if holes and enough else min(int(least[rack]), int(held[row, rack]))
-            self._model.add(sum(variables) >= at_least)
-            self._model.add(sum(variables) <= max(int(most[rack]), int(held[row, rack])))
+            count = sum(variables) + int(settled[row, rack])
+            self._model.add(count >= at_least)
+            self._model.add(count <= max(int(most[rack]), int(held[row, rack])))
 
     def _outside(self) -> "LinearExprT":
         """Return the sum of how far brokers are outside of their ranges, in steps of their fair shares."""
@@ -128,7 +131,7 @@ class _Program:
                 parts[broker].append((number, variable))
         for broker in np.flatnonzero(task.given.layout.usable).tolist():
             for load in range(task.width):
-                fixed = int(task.fixed[broker, load])
+                fixed = int(task.settled[broker, load])
                 weights = [int(self._weight(number, broker, load)) for number, _ in parts[broker]]
                 variables = [variable for _, variable in parts[broker]]
                 held = fixed + sum(weight * each for weight, each in zip(weights, variables, strict=True))

@@ -95,7 +95,7 @@ class Exchange:
     def _candidates(self, source: int, broker: int) -> Ints:
         """Return replicas of the source with loads that are nearest to what is too much or lacks."""
         plan = self._plan
-        places = np.flatnonzero((plan.sets == source).ravel())
+        places = np.flatnonzero((plan.sets == source).ravel() & plan.open)
         if len(places) <= CANDIDATES:
             return places
         load = plan.loads[broker]

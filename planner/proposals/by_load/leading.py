@@ -7,12 +7,13 @@ and the other broker with which both come nearest to their ranges. Ends if nothi
 import numpy as np
 
 from planner.proposals.problem.arrays import Flags, Ints, Rates
-from planner.proposals.problem.goal import Problem
+from planner.proposals.problem.goal import LoadName, Problem
 from planner.proposals.problem.loads import (
     Ranges,
+    aimed_ranges,
     bounds_of,
+    following_weights,
     leader_loads,
-    leader_ranges,
     on_leaders,
     weights_of,
 )
@@ -29,17 +30,28 @@ def leaders_by_load(
     """Return the leader of each partition. `leaders` are those to begin with.
 
     Only `able` brokers take leadership, with replicas that are in sync or new. `states` are those of `lists`;
-    kept replicas are at their positions in `sets`.
+    kept replicas are at their positions in `sets`. If the goal is not to even out leaders, only partitions
+    change whose leader changes in any case, and those that a relieved broker leads.
     """
     table, names = problem.table, leader_loads(problem.goal)
-    ranges = bounds_of(table, [leader_ranges(problem, each) for each in names])
+    ranges = bounds_of(table, [aimed_ranges(problem, each) for each in names])
     weights = np.stack([weights_of(table, problem.goal, each)[table.free] for each in names], axis=1)
-    fixed = np.stack([on_leaders(table, problem.goal, each, ~table.free) for each in names], axis=1)
+    fixed = np.stack([_settled(problem, each, sets) for each in names], axis=1)
     padding = ((0, 0), (0, sets.shape[1] - lists.shape[1]))
     kept = sets == np.pad(lists, padding, constant_values=-1)
     in_sync = ~kept | (np.pad(states, padding) == IN_SYNC)
     may_lead = (sets >= 0) & able[sets] & in_sync
+    if not problem.goal.even_leaders:
+        relieved = np.isin(table.brokers, sorted(problem.goal.relieve))
+        may_lead[(leaders == lists[:, 0]) & ~relieved[leaders]] = False
     return _Leading(ranges, weights.astype(np.float64), sets, may_lead, fixed).solve(leaders, able)
+
+
+def _settled(problem: Problem, load: LoadName, sets: Ints) -> Ints:
+    """Return what each broker carries whoever leads the partitions that may change."""
+    table, goal = problem.table, problem.goal
+    following = following_weights(table, goal, load)[table.free]
+    return on_leaders(table, goal, load, ~table.free) + per_broker(sets, following, len(table.brokers))
 
 
 class _Leading:

@@ -2,10 +2,11 @@
 
 from fractions import Fraction
 
-from planner.proposals.by_load.balance import within_budget
+from planner.proposals.by_load.balance import Balanced, balanced_sets, within_budget
 from planner.proposals.by_load.leading import leaders_by_load
 from planner.proposals.problem.arrays import Flags, Ints
 from planner.proposals.problem.goal import Problem, ProposalError
+from planner.proposals.problem.layout import layout_of
 from planner.proposals.problem.loads import leader_loads, replica_loads
 from planner.proposals.solver.class_flow import Input
 from planner.proposals.solver.leaders import taken_over
@@ -21,13 +22,25 @@ def solve_loads(problem: Problem) -> Solution:
 class _LoadSolver(Solver):
     """Places of replicas follow from the loads of replicas, leaders from those of leaders.
 
-    Where the goal has only one kind, the other choice is that of any goal.
+    Where the goal has only one kind, the other choice is that of any goal. Goals that do not even out loads
+    move what they have to; loads say where.
     """
+
+    def _relieved(self, given: Input) -> Solution:
+        """Relieved brokers give what they have above their ranges; they get nothing."""
+        placed = Placed(given.lists, 0, 0)
+        if replica_loads(self._goal):
+            closed = [
+                node._replace(receives=node.receives and node.id not in self._goal.relieve)
+                for node in self._problem.nodes
+            ]
+            placed, _ = self._moved(given._replace(layout=layout_of(closed, self._problem.table)))
+        return self._finish(given.lists, placed, 0)._replace(bytes_estimate=placed.bytes_estimate)
 
     def _moved(self, given: Input) -> tuple[Placed, int]:
         if not replica_loads(self._goal):
             return super()._moved(given)
-        found, wider = within_budget(self._problem, given, lambda sets: self._fits(given, Placed(sets, 0, 0)))
+        found, wider = self._balanced(given)
         if wider is None:
             self._check_required(given, self._placed(given))
             raise ProposalError(["no plan for even loads fits the budget"])
@@ -36,6 +49,17 @@ class _LoadSolver(Solver):
         self._notes += rack_notes(self._problem, given.layout, given.factor) + disk_notes(self._problem)
         required = int(given.required.sum())
         return Placed(found.sets, required, found.bytes_bound, found.estimate), 0
+
+    def _balanced(self, given: Input) -> tuple[Balanced, Fraction | None]:
+        """Return the sets, and by how much ranges were widened for the budget; None if no width suffices."""
+
+        def fits(sets: Ints) -> bool:
+            return self._fits(given, Placed(sets, 0, 0))
+
+        if self._goal.even_counts or self._goal.relieves:
+            return within_budget(self._problem, given, fits)
+        found = balanced_sets(self._problem, given)
+        return found, Fraction(0) if fits(found.sets) else None
 
     def _leaders(self, lists: Ints, sets: Ints, able: Flags) -> Ints:
         if not leader_loads(self._goal):

@@ -12,10 +12,10 @@ from planner.proposals.problem.arrays import Flags, Ints, Rates
 from planner.proposals.problem.goal import Problem
 from planner.proposals.problem.loads import (
     Ranges,
+    aimed_ranges,
     bounds_of,
     on_replicas,
     replica_loads,
-    replica_ranges,
     weights_of,
 )
 from planner.proposals.problem.table import per_broker
@@ -31,6 +31,10 @@ class Task(NamedTuple):
     ranges: Ranges
     fixed: Rates
     """Loads of each broker by the partitions that may not change."""
+    settled: Rates
+    """These, and the loads by replicas that stay where they are in any case."""
+    movable: Flags
+    """By partition and position in its list: whether the replica may leave its broker."""
     new: Rates
     """By partition: the load of a new replica."""
     own: Ints
@@ -68,18 +72,33 @@ class Task(NamedTuple):
 def task_of(problem: Problem, given: Input) -> Task:
     """Return the task of a problem for `given`, which may be a later state of it."""
     table, names = problem.table, replica_loads(problem.goal)
-    ranges = bounds_of(table, [replica_ranges(problem, each) for each in names])
+    ranges = bounds_of(table, [aimed_ranges(problem, each) for each in names])
     rows = table.free
     new = np.stack([weights_of(table, problem.goal, each)[rows] for each in names], axis=1).astype(np.float64)
     fixed = np.stack([on_replicas(table, problem.goal, each, ~rows) for each in names], axis=1)
     remainder = remainder_of(given)
-    own = given.sizes_in(remainder.old)
+    own, carried = given.sizes_in(remainder.old), fixed.astype(np.float64)
     bytes_at = names.index("bytes") if "bytes" in names else -1
-    return Task(given, remainder, ranges, fixed.astype(np.float64), new, own, bytes_at)
+    movable = _movable(problem, remainder)
+    task = Task(given, remainder, ranges, carried, carried, movable, new, own, bytes_at)
+    staying = np.where(movable, -1, remainder.sets)
+    return task._replace(settled=task.carried(staying)) if (staying >= 0).any() else task
+
+
+def _movable(problem: Problem, remainder: Remainder) -> Flags:
+    """Return which replicas may leave.
+
+    All of them to even out loads, those of relieved brokers to relieve these, else only those that have to.
+    """
+    if problem.goal.even_counts:
+        return remainder.sets >= 0
+    relieved = np.isin(problem.table.brokers, sorted(problem.goal.relieve))
+    movable: Flags = (remainder.sets >= 0) & relieved[remainder.sets]
+    return movable
 
 
 class Items(NamedTuple):
-    """Replicas that may move, and holes: replicas that a partition lacks, which are on broker -1."""
+    """Replicas that may leave, and holes: replicas that a partition lacks, which are on broker -1."""
 
     row: Ints
     column: Ints
@@ -97,9 +116,9 @@ class Items(NamedTuple):
 
 
 def items_of(task: Task) -> tuple[Items, Ints]:
-    """Return all replicas and holes, and the scope of each."""
+    """Return all replicas that may leave and all holes, and the scope of each."""
     remainder, given = task.remainder, task.given
-    rows, columns = np.nonzero(remainder.sets >= 0)
+    rows, columns = np.nonzero(task.movable)
     brokers = remainder.sets[rows, columns]
     scope = remainder.scope[brokers]
     hole_rows, hole_scopes = _holes(task)

@@ -16,13 +16,18 @@ if TYPE_CHECKING:
 
 Measure = Literal["replicas", "bytes", "both"]
 """What `add` and `balance` even out."""
-LoadName = Literal["replicas", "bytes", "in", "out", "leaders-in"]
+LoadName = Literal["replicas", "bytes", "in", "out", "leaders-in", "cpu"]
 """What brokers carry: replicas and their bytes, what producers write to the replicas, what the broker sends
-as a leader, and what producers write to the leaders."""
-RATE_LOADS: frozenset[LoadName] = frozenset({"in", "out", "leaders-in"})
+as a leader, what producers write to the leaders, and a weighted sum of these that stands for CPU time."""
+REPLICA_LOADS: tuple[LoadName, ...] = ("replicas", "bytes", "in")
+"""Loads that follow from where replicas are."""
+LEADER_LOADS: tuple[LoadName, ...] = ("out", "leaders-in", "cpu")
+"""Loads that follow from who leads."""
+RATE_LOADS: frozenset[LoadName] = frozenset({"in", *LEADER_LOADS})
 """Loads that need measured rates."""
-Moment = Literal["now", "busy"]
-"""Whether rates are those of the last minutes, or of the busy hour of the cluster."""
+Moment = Literal["now", "busy", "mean"]
+"""Whether rates are those of the last minutes, of the busy hour of the cluster, or means over the hours of
+the day."""
 Minimized = Literal["moves", "bytes"]
 Spread = Literal["cluster", "topic"]
 """Whether replicas move for an even cluster only, or also for even topics."""

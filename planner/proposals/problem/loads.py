@@ -15,12 +15,29 @@ import numpy as np
 from common.wording import counted, some
 from planner.proposals.problem.arrays import UNBOUNDED, Flags, Ints, Rates
 from planner.proposals.problem.counts import amounts_of, ideal_shares
-from planner.proposals.problem.goal import RATE_LOADS, CountRange, Goal, LoadName, Problem
+from planner.proposals.problem.goal import (
+    LEADER_LOADS,
+    RATE_LOADS,
+    REPLICA_LOADS,
+    CountRange,
+    Goal,
+    LoadName,
+    Moment,
+    Problem,
+)
 from planner.proposals.problem.nodes import RackRule
 from planner.proposals.problem.table import Columns, Table, per_broker
 
-REPLICA_LOADS: tuple[LoadName, ...] = ("replicas", "bytes", "in")
-LEADER_LOADS: tuple[LoadName, ...] = ("out", "leaders-in")
+LEADER_IN, LEADER_OUT, FOLLOWER_IN = 70, 15, 15
+"""Weights, in percent, of the bytes that a broker receives as a leader, sends to consumers, and receives as a
+follower, in the sum that stands for its CPU time. They are those of Cruise Control."""
+RATES_AT: Mapping[Moment, int] = {"now": 0, "busy": 2, "mean": 4}
+"""The column of rates with the bytes in; that of bytes out is the next one."""
+WORDS_OF: Mapping[Moment, str] = {
+    "now": "of the last minutes",
+    "busy": "of the busy hour",
+    "mean": "as a mean over the day",
+}
 
 
 class LoadRange(NamedTuple):
@@ -64,7 +81,7 @@ def tolerance_of(goal: Goal, load: LoadName) -> Fraction:
 
 
 def weights_of(table: Table, goal: Goal, load: LoadName) -> Ints:
-    """Return the load of a new replica of each partition, or of leading it."""
+    """Return the load of a new replica of each partition, or what leading it adds to that of following."""
     if load == "replicas":
         return np.ones(table.size, np.int64)
     if load == "bytes":
@@ -72,17 +89,23 @@ def weights_of(table: Table, goal: Goal, load: LoadName) -> Ints:
         return sizes
     if table.rates is None:
         return np.zeros(table.size, np.int64)
-    bytes_in = _known(table.rates[:, _bytes_in(goal)])
+    bytes_in, consumed = (_known(table.rates[:, RATES_AT[goal.at] + each]) for each in (0, 1))
+    if load == "cpu":
+        more: Ints = ((LEADER_IN - FOLLOWER_IN) * bytes_in + LEADER_OUT * consumed) // 100
+        return more
     if load != "out":
         return bytes_in
     # Followers read from the leader what producers write.
-    sent: Ints = _known(table.rates[:, _bytes_in(goal) + 1]) + bytes_in * np.maximum(0, table.factor - 1)
+    sent: Ints = consumed + bytes_in * np.maximum(0, table.factor - 1)
     return sent
 
 
-def _bytes_in(goal: Goal) -> int:
-    """Return the column of rates with the bytes in that count; that of bytes out is the next one."""
-    return 2 * (goal.at == "busy")
+def following_weights(table: Table, goal: Goal, load: LoadName) -> Ints:
+    """Return what each replica of a partition adds to a load of leaders, whoever leads."""
+    if load != "cpu" or table.rates is None:
+        return np.zeros(table.size, np.int64)
+    added: Ints = FOLLOWER_IN * _known(table.rates[:, RATES_AT[goal.at]]) // 100
+    return added
 
 
 def _known(rates: Rates) -> Ints:
@@ -95,17 +118,16 @@ def unknown_rates(columns: Columns, goal: Goal) -> str:
     needed = [load for load in goal.loads if load in RATE_LOADS]
     if not needed or not len(columns.topic):
         return ""
-    first = _bytes_in(goal)
-    last = first + ("out" in needed)
+    first = RATES_AT[goal.at]
+    last = first + (not {"out", "cpu"}.isdisjoint(needed))
     rows = list(range(len(columns.topic)))
     if columns.rates is not None:
         rows = np.flatnonzero(np.isnan(columns.rates[:, first : last + 1]).any(axis=1)).tolist()
     if not rows:
         return ""
     partitions = some([f"{topic}-{number}" for topic, number in map(columns.name, rows)])
-    when = "busy hour" if goal.at == "busy" else "last minutes"
     which = "its rate" if len(rows) == 1 else "their rates"
-    return f"{counted(len(rows), 'partition')} without {which} of the {when}: {partitions}"
+    return f"{counted(len(rows), 'partition')} without {which} {WORDS_OF[goal.at]}: {partitions}"
 
 
 def on_replicas(table: Table, goal: Goal, load: LoadName, rows: Flags) -> Ints:
@@ -114,9 +136,46 @@ def on_replicas(table: Table, goal: Goal, load: LoadName, rows: Flags) -> Ints:
 
 
 def on_leaders(table: Table, goal: Goal, load: LoadName, rows: Flags) -> Ints:
-    """Return the load of each broker by the preferred leaders of these rows."""
-    weights = weights_of(table, goal, load)[rows]
-    return per_broker(table.replicas[rows][:, :1], weights, len(table.brokers))
+    """Return a load of leaders of each broker by these rows, as their lists are."""
+    return led_load(table, goal, load, rows, table.replicas[rows])
+
+
+def led_load(table: Table, goal: Goal, load: LoadName, rows: Flags, lists: Ints) -> Ints:
+    """Return a load of leaders of each broker by these rows with other lists, padded with -1."""
+    size = len(table.brokers)
+    led = per_broker(lists[:, :1], weights_of(table, goal, load)[rows], size)
+    return led + per_broker(lists, following_weights(table, goal, load)[rows], size)
+
+
+def aimed_ranges(problem: Problem, load: LoadName) -> Mapping[int, LoadRange]:
+    """Return the ranges that a plan is to get brokers into."""
+    return kept_ranges(problem, load) if problem.goal.relieves else fair_ranges(problem, load)
+
+
+def allowed_ranges(problem: Problem, load: LoadName) -> Mapping[int, LoadRange]:
+    """Return the ranges that a plan must not break."""
+    return fair_ranges(problem, load) if problem.goal.even_counts else kept_ranges(problem, load)
+
+
+def fair_ranges(problem: Problem, load: LoadName) -> Mapping[int, LoadRange]:
+    """Return what each broker carries within the tolerance if the load is even."""
+    return leader_ranges(problem, load) if load in LEADER_LOADS else replica_ranges(problem, load)
+
+
+def kept_ranges(problem: Problem, load: LoadName) -> Mapping[int, LoadRange]:
+    """Return ranges without a least load.
+
+    A broker above its fair range may keep what it carries, unless it is relieved.
+    """
+    table, goal = problem.table, problem.goal
+    every = table.factor >= 0
+    on_brokers = on_leaders if load in LEADER_LOADS else on_replicas
+    carried = dict(zip(table.brokers.tolist(), on_brokers(table, goal, load, every).tolist(), strict=True))
+    result = {}
+    for broker, (fair, share) in fair_ranges(problem, load).items():
+        most = fair.most if broker in goal.relieve else max(fair.most, carried[broker])
+        result[broker] = LoadRange(CountRange(0, most), share)
+    return result
 
 
 def replica_ranges(problem: Problem, load: LoadName) -> Mapping[int, LoadRange]:
@@ -135,7 +194,9 @@ def replica_ranges(problem: Problem, load: LoadName) -> Mapping[int, LoadRange]:
 
 def leader_ranges(problem: Problem, load: LoadName) -> Mapping[int, LoadRange]:
     """Return what each broker that may lead should carry. The fair share is that of its weight."""
-    total = Fraction(int(weights_of(problem.table, problem.goal, load).sum()))
+    table, goal = problem.table, problem.goal
+    following = following_weights(table, goal, load) * table.factor
+    total = Fraction(int(weights_of(table, goal, load).sum()) + int(following.sum()))
     nodes = [node for node in problem.nodes if node.receives and node.id not in problem.goal.demote]
     weight = sum((node.weight for node in nodes), Fraction(0))
     tolerance = tolerance_of(problem.goal, load)

@@ -17,13 +17,19 @@ Rate: TypeAlias = Annotated[float | None, Meta(description="Bytes per second; nu
 
 
 class LoadRates(Struct):
-    """Bytes per second of the last minutes, and in the busy hour of the cluster. Null is not known."""
+    """Bytes per second: of the last minutes, in the busy hour of the cluster, and in a mean hour. Null is not known."""  # noqa: E501 (part of the OpenAPI document)
 
     bytes_in: Annotated[float | None, Meta(description="What producers write.")] = field(name="in")
     bytes_out: Annotated[float | None, Meta(description="What consumers read at least.")] = field(name="out")
     busy_in: Annotated[float | None, Meta(description="`in` during the busy hour.")] = field(name="in_busy")
     busy_out: Annotated[float | None, Meta(description="`out` during the busy hour.")] = field(
         name="out_busy"
+    )
+    mean_in: Annotated[float | None, Meta(description="Mean of `in` over the hours of the day.")] = field(
+        name="in_mean"
+    )
+    mean_out: Annotated[float | None, Meta(description="Mean of `out` over the hours of the day.")] = field(
+        name="out_mean"
     )
 
 

@@ -101,6 +101,12 @@ class SnapshotPartition(Struct, tag_field="kind", tag="partition", omit_defaults
     busy_out: Annotated[float | None, Meta(description="`out` in the busy hour of the cluster.")] = field(
         name="out_busy", default=None
     )
+    mean_in: Annotated[float | None, Meta(description="Mean of `in` over the hours of the day.")] = field(
+        name="in_mean", default=None
+    )
+    mean_out: Annotated[float | None, Meta(description="Mean of `out` over the hours of the day.")] = field(
+        name="out_mean", default=None
+    )
 
 
 SnapshotRow: TypeAlias = Annotated[
@@ -134,7 +140,7 @@ def rows(
             if topic in state.cluster.topics:
                 row = _row(state, partition, sizes, min_isr, tiered=tiered)
                 if load is not None and (rates := load.rates(topic, partition.partition)) is not None:
-                    row.bytes_in, row.bytes_out, row.busy_in, row.busy_out = rates
+                    row.bytes_in, row.bytes_out, row.busy_in, row.busy_out, row.mean_in, row.mean_out = rates
                 yield row
 
 

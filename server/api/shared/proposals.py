@@ -39,6 +39,7 @@ class Moment(Enum):
     """Which rates count."""
 
     BUSY = "busy"
+    MEAN = "mean"
     NOW = "now"
 
 
@@ -71,7 +72,8 @@ class ProposalRequest(Struct, forbid_unknown_fields=True):
         Ids, Meta(description="Brokers that lead nothing where another replica can; no data moves.")
     ] = []
     relieve: Annotated[
-        Ids, Meta(description="Brokers whose disks are too full: they give replicas to others.")
+        Ids,
+        Meta(description="Brokers whose disks are too full, or loads of `by` too high: they give to others."),
     ] = []
     relieve_to: (
         Annotated[str, Meta(description="How full relieved brokers may be; 75% by default.")] | None
@@ -84,7 +86,8 @@ class ProposalRequest(Struct, forbid_unknown_fields=True):
         | None
     ) = None
     allow_partial: Annotated[
-        bool, Meta(description="Accept a plan after which relieved brokers are still too full.")
+        bool,
+        Meta(description="Accept a plan after which relieved brokers, or loads of `by`, are still too high."),
     ] = False
     add: Annotated[Ids, Meta(description="New brokers; replicas are evened out.")] = []
     balance: Annotated[bool, Meta(description="Even out replicas and preferred leaders.")] = False
@@ -115,8 +118,9 @@ class ProposalRequest(Struct, forbid_unknown_fields=True):
         Annotated[
             str,
             Meta(
-                description="What `add` and `balance` even out: `replicas`, `bytes`, `in`, `out` and"
-                " `leaders-in`, separated by commas. `both` is `replicas,bytes`, `load` is `bytes,in,out`."
+                description="What `add` and `balance` even out: `replicas`, `bytes`, `in`, `out`,"
+                " `leaders-in` and `cpu`, separated by commas. `both` is `replicas,bytes`, `load` is"
+                " `bytes,in,out`. For other goals: of what no broker may get too much."
             ),
         ]
         | None

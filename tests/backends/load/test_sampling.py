@@ -16,7 +16,7 @@ from backends.load.sampling import NO_NUMPY, LoadSampling, Setup
 from common.off_loop import InlineExecutor
 from common.tasks import cancel, spawn
 from controller.model.configs import LOAD_SAMPLING
-from controller.model.load import LoadRow, LoadSort, LoadUnit, Quality
+from controller.model.load import LoadRow, LoadSort, LoadUnit, Quality, Rates
 from protocol.apis import ApiKey
 from protocol.codec.wire import codec
 from protocol.frames import ResponseFrame
@@ -186,7 +186,7 @@ async def test_what_groups_commit_was_read(world: Sampled) -> None:
     rates = world.load.rates("hot", 0)
     assert rates is not None
     assert rates.bytes_out == pytest.approx(2 * 1024, rel=0.05)
-    assert world.load.rates("cold", 0) == (0, 0, 0, 0)
+    assert world.load.rates("cold", 0) == Rates(0, 0, 0, 0, 0, 0)
 
 
 async def test_a_move_does_not_change_what_was_measured(world: Sampled) -> None:
@@ -204,7 +204,7 @@ async def test_a_topic_made_anew_is_measured_anew(world: Sampled) -> None:
     await world.harness.delete("hot")
     await world.harness.having({"hot-0": [1, 2, 3]}, **RATE)
     await world.harness.advance(TIMING.sample + 2)
-    assert world.load.rates("hot", 0) == (None, None, None, None)
+    assert world.load.rates("hot", 0) == Rates()
 
 
 async def test_a_clock_that_jumps_makes_the_interval_unknown(world: Sampled) -> None:
@@ -226,6 +226,7 @@ async def test_the_profile_outlives_the_process(world: Sampled) -> None:
     assert rates is not None
     assert rates.bytes_in is None
     assert rates.busy_in == pytest.approx(1024)
+    assert rates.mean_in == pytest.approx(1024)
     assert world.load.summary().busy_hour == 2
 
 

@@ -2,11 +2,11 @@
 
 import random
 
-from planner.model.snapshot import Broker, LogDir, Partition, Snapshot
+from planner.model.snapshot import Broker, Load, LogDir, Partition, Snapshot
 
 
 def random_cluster(seed: int, *, brokers: int = 8, partitions: int = 60) -> Snapshot:
-    """Return a cluster in three racks, with one to three replicas and very different sizes.
+    """Return a cluster in three racks, with one to three replicas, and very different sizes and rates.
 
     Some of them are not known.
     """
@@ -21,6 +21,9 @@ def random_cluster(seed: int, *, brokers: int = 8, partitions: int = 60) -> Snap
         if rng.random() < 0.8:
             log_dirs = tuple(None if each is None else "/data" for each in own)
             row = row._replace(sizes=own, log_dirs=log_dirs)
+        if rng.random() < 0.8:
+            rates = [rng.uniform(0, 1e6) if rng.random() < 0.8 else None for _ in Load._fields]
+            row = row._replace(load=Load(*rates) if any(rates) else None)
         rows[topic, position] = row._replace(bytes=size if rng.random() < 0.9 else None)
     dirs = {"/data": LogDir(10**12, 5 * 10**11), "/other": LogDir(cordoned=True)}
     nodes = {each: Broker(each, f"rack-{each % 3}", dirs=dirs) for each in range(1, brokers + 1)}

@@ -20,7 +20,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::ResourceWar
 
 
 def as_lists(read: Columns) -> list[list[object]]:
-    return [np.asarray(column).tolist() for column in read]
+    rates = None if read.rates is None else np.nan_to_num(read.rates, nan=-1)
+    return [np.asarray(column).tolist() for column in read._replace(rates=rates)]
 
 
 @pytest.mark.parametrize("name", ["snapshot.jsonl", "snapshot.parquet"])

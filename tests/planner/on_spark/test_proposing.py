@@ -37,13 +37,25 @@ def test_the_same_snapshot_gives_the_same_proposal(spark: "SparkSession", tmp_pa
         snapshot.brokers[3] = snapshot.brokers[3]._replace(live=False)
     write_snapshot(shuffled(snapshot, seed), path)
     for goal in GOALS:
-        spread = "topic" if seed == 2 and ("add" in goal or "balance" in goal) else "cluster"
-        goal_options = read_goal_options(goal.split(), {"by": "both", "tolerance": "0%", "spread": spread})
+        evens = "add" in goal or "balance" in goal
+        spread = "topic" if seed == 2 and evens else "cluster"
+        by = "both" if evens else None
+        goal_options = read_goal_options(goal.split(), {"by": by, "tolerance": "0%", "spread": spread})
         head, proposal = propose_on(spark, path, goal_options)
         expected = propose_for(snapshot, goal_options)
         assert proposal == expected
         assert plan_json(proposal.changes) == plan_json(expected.changes)
         assert (head.cluster_id, head.brokers, head.partitions) == ("some-id", snapshot.brokers, {})
+
+
+@pytest.mark.parametrize("at", ["now", "busy", "mean"])
+def test_rates_are_those_of_the_python_reader(spark: "SparkSession", tmp_path: Path, at: str) -> None:
+    snapshot, path = random_cluster(4), tmp_path / "snapshot.parquet"
+    write_snapshot(shuffled(snapshot, 4), path)
+    options = {"by": "load,cpu", "at": at, "allow_unknown": True}
+    for words in (["balance"], ["drain", "1"]):
+        goal_options = read_goal_options(words, {**options, "allow_partial": words != ["balance"]})
+        assert propose_on(spark, path, goal_options)[1] == propose_for(snapshot, goal_options)
 
 
 def test_partitions_that_move_are_refused_or_left_out(spark: "SparkSession", tmp_path: Path) -> None:

@@ -35,10 +35,10 @@ def cluster(racks: str, *lists: Sequence[int], sizes: Mapping[int, int] | None =
 def loaded(snapshot: Snapshot, *rates: float | None) -> Snapshot:
     """Return the cluster in which producers write so many bytes per second to each partition.
 
-    Consumers read twice as much. The busy hour is like the last minutes.
+    Consumers read twice as much. The busy hour and the mean are like the last minutes.
     """
     partitions = {
-        key: row._replace(load=None if rate is None else Load(rate, 2 * rate, rate, 2 * rate))
+        key: row._replace(load=None if rate is None else Load(*(rate, 2 * rate) * 3))
         for (key, row), rate in zip(snapshot.partitions.items(), rates, strict=True)
     }
     return snapshot._replace(partitions=partitions)

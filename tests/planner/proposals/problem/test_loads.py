@@ -52,7 +52,15 @@ def test_partitions_without_rates_are_named() -> None:
 
 def test_the_moment_chooses_the_rate() -> None:
     snapshot = cluster("--", (1, 2))
-    snapshot.partitions["foo", 0] = snapshot.partitions["foo", 0]._replace(load=Load(1, 2, 3, 4))
+    load = Load(1, 2, 3, 4, 5, 6)
+    snapshot.partitions["foo", 0] = snapshot.partitions["foo", 0]._replace(load=load)
     table = problem_of(snapshot, BY_LOAD).table
     assert weights_of(table, BY_LOAD, "in").tolist() == [1]
     assert weights_of(table, BY_LOAD._replace(at="busy"), "in").tolist() == [3]
+    assert weights_of(table, BY_LOAD._replace(at="mean"), "in").tolist() == [5]
+
+
+def test_the_share_of_cpu_counts_followers_and_consumers_too() -> None:
+    table = problem_of(THREE, BY_LOAD).table
+    # Partition 0: 0.7 x 100 + 0.15 x 200 on the leader, 0.15 x 100 on the follower; of the half, whole bytes.
+    assert on_leaders(table, BY_LOAD, "cpu", table.free).tolist() == [100 + 49, 15, 7]

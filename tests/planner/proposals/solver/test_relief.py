@@ -93,7 +93,7 @@ def test_a_level_that_no_plan_reaches_needs_consent() -> None:
         (["relieve", "1"], {"relieve_to": "120%"}, "--to '120%': expected a percentage below 100%"),
         ([], {"relieve": "85%"}, "--relieve '85%': expected OVER:TO without --to, such as 85%:75%"),
         ([], {"relieve": "70%:75%"}, "the second level must not be above the first"),
-        (["balance"], {"relieve_to": "75%"}, "--to and --allow-partial need relieve, or --relieve"),
+        (["balance"], {"relieve_to": "75%"}, "--to needs relieve, or --relieve"),
     ],
 )
 def test_bad_input_is_named(goals: list[str], options: dict[str, object], message: str) -> None:

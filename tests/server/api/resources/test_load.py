@@ -7,7 +7,7 @@ from controller.model.load import LoadPage, LoadRow, LoadSort, LoadSummary, Load
 from tests.server.api.api_client import ApiClient
 
 ROWS = [
-    LoadRow(1, None, None, Rates(30, 10, 60, None), Quality.EXACT, 1.0, 5, 60, 1_000),
+    LoadRow(1, None, None, Rates(30, 10, 60, None, 20), Quality.EXACT, 1.0, 5, 60, 1_000),
     LoadRow(2, None, None, Rates(), Quality.UNKNOWN, 0.0),
 ]
 
@@ -30,7 +30,7 @@ class FixedLoad:
         return LoadPage(ROWS[offset : offset + limit], len(ROWS))
 
     def rates(self, topic: str, partition: int) -> Rates | None:
-        return Rates(1.5, None, 2, 0) if partition == 1 else None
+        return Rates(1.5, None, 2, 0, 1) if partition == 1 else None
 
 
 def measured() -> tuple[ApiClient, FixedLoad]:
@@ -46,7 +46,7 @@ async def test_brokers_are_listed_with_what_is_known_of_them() -> None:
         "broker": 1,
         "topic": None,
         "partition": None,
-        "rates": {"in": 30, "out": 10, "in_busy": 60, "out_busy": None},
+        "rates": {"in": 30, "out": 10, "in_busy": 60, "out_busy": None, "in_mean": 20, "out_mean": None},
         "replication_in": 5,
         "replication_out": 60,
         "quality": "exact",
@@ -93,5 +93,5 @@ async def test_sampling_is_switched_on_and_off() -> None:
 async def test_a_snapshot_has_the_loads_that_are_known() -> None:
     client, _ = measured()
     lines = (await client.raw("GET", "/v1/snapshot")).text.splitlines()
-    assert lines[-2].endswith('"tiered":false,"in":1.5,"in_busy":2,"out_busy":0}')
+    assert lines[-2].endswith('"tiered":false,"in":1.5,"in_busy":2,"out_busy":0,"in_mean":1}')
     assert lines[-1].endswith('"tiered":false}')

@@ -1,0 +1,132 @@
+"""Goals that do not even out loads: what they move goes where no broker gets above its range."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner.model.snapshot import Snapshot
+from planner.proposals.problem.goal import Problem, ProposalError, problem_of
+from planner.proposals.result import PartialPlanError, Proposal
+from planner.proposing import propose, read_goal_options
+from tests.planner.proposals.builders import carried_out, cluster, loaded
+from tests.planner.proposals.by_load.test_balance import large
+
+
+def problem(snapshot: Snapshot, *words: str, **options: object) -> Problem:
+    return problem_of(snapshot, read_goal_options(words, options).goal)
+
+
+def lists(proposal: Proposal) -> dict[int, tuple[int, ...]]:
+    return {row.partition: replicas for row, replicas in proposal.changes.items()}
+
+
+HOT = loaded(cluster("----", (1,), (2,), (3,), (4,), (4,), (4,)), 60, 30, 40, 40, 10, 30)
+"""Broker 4 has 80 of 210 bytes per second; without it, the fair share of the others is 70."""
+
+
+def test_a_drained_broker_gives_each_replica_where_its_load_fits() -> None:
+    proposal = propose(problem(HOT, "drain", "4", by="in", tolerance="0%"))
+    assert lists(proposal) == {3: (2,), 4: (1,), 5: (3,)}
+    proposal = propose(problem(HOT, "drain", "4", by="in", tolerance="15%"))
+    assert max(each.after for each in proposal.loads[0].brokers) <= 81
+
+
+def test_a_plan_that_breaks_a_range_is_refused_and_says_where() -> None:
+    snapshot = loaded(cluster("---", (1,), (2,), (3,)), 50, 50, 50)
+    with pytest.raises(PartialPlanError, match=r"broker \d gets 100 B/s of in instead of at most 79 B/s"):
+        propose(problem(snapshot, "drain", "3", by="in"))
+    accepted = propose(problem(snapshot, "drain", "3", by="in", allow_partial=True))
+    assert accepted.moves == 1
+
+
+def test_a_drain_of_a_large_cluster_keeps_all_ranges_and_moves_no_more() -> None:
+    balanced = carried_out(snapshot := large(), propose(problem(snapshot, "balance", by="replicas,load")))
+    proposal = propose(problem(balanced, "drain", "3", by="bytes,in", tolerance="10%"))
+    assert [line for load in proposal.loads for line in load.outside] == []
+    assert proposal.moves == proposal.moves_bound
+    assert proposal.rack_excess_after == 0
+
+
+def test_a_higher_factor_keeps_all_ranges() -> None:
+    balanced = carried_out(snapshot := large(), propose(problem(snapshot, "balance", by="replicas,load")))
+    proposal = propose(problem(balanced, "rf", "4", by="bytes,in", tolerance="10%"))
+    assert [line for load in proposal.loads for line in load.outside] == []
+    assert proposal.moves == len(balanced.partitions)
+
+
+def test_only_relieved_brokers_give_and_no_receiver_gets_too_much() -> None:
+    snapshot = loaded(cluster("---", (1,), (1,), (1,), (2,), (2,), (3,)), 50, 20, 10, 30, 9, 31)
+    proposal = propose(problem(snapshot, "relieve", "1", by="in", tolerance="10%"))
+    assert proposal.moves == len(lists(proposal)) == 2
+    assert max(each.after for each in proposal.loads[0].brokers) <= 55
+    assert not propose(
+        problem(carried_out(snapshot, proposal), "relieve", "1", by="in", tolerance="10%")
+    ).changes
+
+
+def test_what_a_broker_sends_is_relieved_by_leaders_alone() -> None:
+    snapshot = loaded(cluster("---", (1, 2), (1, 3), (1, 2), (3, 1)), 30, 30, 30, 30)
+    proposal = propose(problem(snapshot, "relieve", "1", by="leaders-in", tolerance="50%"))
+    assert (proposal.moves, proposal.leader_changes) == (0, 1)
+
+
+def test_a_large_broker_is_relieved_near_the_bound() -> None:
+    snapshot = large()
+    before = propose(problem(snapshot, "balance", by="in")).loads[0]
+    worst = max(before.brokers, key=lambda each: each.before / each.share).broker
+    proposal = propose(problem(snapshot, "relieve", str(worst), by="in"))
+    gives = {each.broker for each in proposal.brokers if each.losses}
+    assert gives == {worst}
+    assert proposal.bytes_bound <= proposal.bytes <= 1.1 * proposal.bytes_bound
+
+
+def test_leaders_alone_are_evened_out_by_what_they_carry() -> None:
+    snapshot = loaded(cluster("--", (1, 2), (1, 2), (1, 2), (2, 1)), 60, 30, 10, 20)
+    proposal = propose(problem(snapshot, "leaders", by="leaders-in", tolerance="10%"))
+    assert (proposal.moves, proposal.leader_changes) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "options", "reason"),
+    [
+        (["drain", "1"], {"tolerance_of": ["in=5%"]}, "--tolerance-of needs --by, or add or balance"),
+        (["drain", "1"], {"at": "mean"}, "--at needs --by, or add or balance"),
+        (["drain", "1"], {"by": "bytes", "at": "now"}, "--at needs --by with in, out, leaders-in or cpu"),
+        (["demote", "1"], {"by": "out"}, "and demote none"),
+        (["leaders"], {"by": "in"}, "leaders takes out, leaders-in or cpu"),
+        (["relieve", "1"], {"by": "in", "relieve_to": "50%"}, "are levels of disks"),
+        (["balance"], {"by": "cpu", "leaders": "keep"}, "it needs --leaders balance"),
+        (["balance"], {"allow_partial": True}, "--allow-partial needs relieve, --relieve or --by"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(
+    words: list[str], options: dict[str, object], reason: str
+) -> None:
+    with pytest.raises(ProposalError, match=reason):
+        read_goal_options(words, options)
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> Snapshot:
+    racks = draw(st.sampled_from(["----", "aabb", "abca", "aaaab"]))
+    ids = st.lists(st.integers(1, len(racks)), min_size=1, max_size=3, unique=True)
+    members = draw(st.lists(ids, min_size=1, max_size=10))
+    sizes = draw(st.dictionaries(st.integers(0, 9), st.integers(0, 50)))
+    rates = draw(st.lists(st.integers(0, 50), min_size=len(members), max_size=len(members)))
+    return loaded(cluster(racks, *members, sizes=sizes), *rates)
+
+
+@settings(deadline=None)
+@given(clusters(), st.sampled_from(["in", "load", "bytes,cpu"]), st.sampled_from(["drain", "relieve"]))
+def test_nothing_moves_but_from_the_brokers_that_are_named(snapshot: Snapshot, by: str, goal: str) -> None:
+    try:
+        proposal = propose(problem(snapshot, goal, "1", by=by, allow_partial=True))
+    except ProposalError:
+        return
+    for row, replicas in proposal.changes.items():
+        assert len(set(replicas)) == len(row.replicas)
+        assert {*row.replicas} - {*replicas} <= {1}
+    if goal == "drain":
+        assert all(each.after.replicas == 0 for each in proposal.brokers if each.broker == 1)
+    again = propose(problem(carried_out(snapshot, proposal), goal, "1", by=by, allow_partial=True))
+    assert again.moves == 0
