@@ -11,6 +11,8 @@ from backends.load.wire import EARLIEST, EARLIEST_LOCAL, LATEST, LOCAL_VERSION, 
 CHUNK = 5_000
 """Partitions in a request for offsets."""
 
+_NONE = np.zeros(0, np.int64)
+
 Bodies = list[tuple[bytes, bytes]]
 """Of each chunk, the request for the first offsets on the leader's disks and that for the last ones."""
 
@@ -26,10 +28,12 @@ class Leaders:
         """By broker, with their version."""
 
     def update(self, layout: Layout, leaders: npt.NDArray[np.int32]) -> None:
-        """Take other leaders. Requests are forgotten where they have changed."""
+        """Take other leaders. What a broker leads is the same array as long as nothing of it changes."""
         if layout is not self.layout:
             self._bodies.clear()
             self._led.clear()
+        elif np.array_equal(leaders, self.of):
+            return
         order = np.argsort(leaders, kind="stable")
         brokers, starts = np.unique(leaders[order], return_index=True)
         led = dict(zip(brokers.tolist(), np.split(order, starts[1:]), strict=True))
@@ -37,11 +41,17 @@ class Leaders:
             before, now = self._led.get(broker), led.get(broker)
             if before is None or now is None or not np.array_equal(before, now):
                 self._bodies.pop(broker, None)
+            else:
+                led[broker] = before
         self.layout, self.of, self._led = layout, leaders, led
 
     def led(self, broker: int) -> Ints:
         """Return the rows that a broker leads."""
-        return self._led.get(broker, np.zeros(0, np.int64))
+        return self._led.get(broker, _NONE)
+
+    def chunk(self, broker: int, chunk: int) -> Ints:
+        """Return the rows of a request for offsets."""
+        return self.led(broker)[chunk * CHUNK : (chunk + 1) * CHUNK]
 
     def body(self, broker: int, chunk: int, is_first: bool, version: int) -> bytes:
         """Return the request for offsets of a chunk: the first ones on the leader's disks, or the last."""

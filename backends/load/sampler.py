@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from backends.client.errors import BrokerError
+from backends.load.answers import Answers
 from backends.load.asking import Brokers
 from backends.load.columns import Answer, Samples
 from backends.load.groups import Groups
 from backends.load.layout import Layout, Topic
-from backends.load.leaders import CHUNK, Leaders
+from backends.load.leaders import CHUNK
 from backends.load.problems import Problems, refusal
 from backends.load.profile import hour_of, hour_of_day
 from backends.load.profile_file import ProfileFile
@@ -25,13 +26,9 @@ from backends.load.wire import (
     OFFSETS_VERSIONS,
     Ints,
     Refused,
-    Rows,
     log_dirs_request,
-    read_log_dirs,
-    read_offsets,
 )
 from common.clock import Clock
-from common.error_codes import ErrorCode
 from common.off_loop import OffLoop
 from controller.model.cluster import NO_ID
 from controller.model.load import LoadRow, LoadSummary
@@ -84,9 +81,8 @@ class Sampler:
         self._problems, self._group_problems = Problems(), Problems()
         """Of the last round, and of the last time that groups were asked for."""
         self._samples = Samples(Layout())
-        self._leaders = Leaders()
+        self.answers = Answers(self._problems)
         self._groups = Groups(brokers, off_loop, clock, timing.timeout)
-        self._replicas: dict[int, Ints] = {}
         self._answered_ms: dict[int, int] = {}
         self._window_at = self._groups_at = self._clock.now()
         self._began: tuple[float, int] | None = None
@@ -183,16 +179,15 @@ class Sampler:
     def _take(self, topics: list[Topic], leaders: list[npt.NDArray[np.int32]]) -> None:
         layout = self._samples.layout
         if topics != layout.topics:
-            old, layout = layout, Layout(topics)
+            layout = Layout(topics)
             self._samples = self._samples.moved_to(layout)
-            rows = layout.taken_from(old)
             self._groups.forget()
-            self._replicas = {broker: _renumbered(held, rows, old) for broker, held in self._replicas.items()}
-        self._leaders.update(layout, np.concatenate(leaders))
-        known = self._state.cluster.brokers.keys()
-        for broker in self._answered_ms.keys() - known:
-            self._replicas.pop(broker, None)
+        self.answers.update(layout, np.concatenate(leaders))
+        gone = self._answered_ms.keys() - self._state.cluster.brokers.keys()
+        for broker in gone:
             del self._answered_ms[broker]
+        if gone:
+            self.answers.forget(gone)
 
     async def _sample(self, broker: int) -> None:
         """Ask one broker, and add what it tells. What it does not tell is a problem."""
@@ -205,27 +200,28 @@ class Sampler:
         asked = self._clock.now()
         frame = await self._exchange(broker, ApiKey.DESCRIBE_LOG_DIRS, LOG_DIRS_VERSIONS, log_dirs_request)
         answered = self._clock.now()
-        numbers = self._samples.layout.numbers
-        body, version = bytes(frame.body), frame.api_version
-        found = await self._off_loop.run(read_log_dirs, body, version, numbers)
-        if isinstance(found, Refused):
+        sizes = await self._off_loop.run(self.answers.sizes, broker, frame)
+        if isinstance(sizes, Refused):
             self._problems.add(
-                refusal("DescribeLogDirs", found.code, "Describe on the cluster", "bytes in"), broker
+                refusal("DescribeLogDirs", sizes.code, "Describe on the cluster", "bytes in"), broker
             )
             return
-        led = self._leaders.led(broker)
-        sizes = await self._off_loop.run(self._sizes, broker, led, found)
         self._answered_ms[broker] = self._wall_ms()
+        led = self.answers.leaders.led(broker)
         if not len(led):
             return
-        earliest, latest = np.full(len(led), -1, np.int64), np.full(len(led), -1, np.int64)
-        for chunk in range(-(-len(led) // CHUNK)):
-            for column, is_first in ((earliest, True), (latest, False)):
-                encode = partial(self._leaders.body, broker, chunk, is_first)
-                frame = await self._exchange(broker, ApiKey.LIST_OFFSETS, OFFSETS_VERSIONS, encode)
-                await self._off_loop.run(self._offsets, broker, frame, led, column)
-        answer = Answer(broker, led, sizes, latest, earliest, asked, answered)
+        first, last = [await self._offsets(broker, is_first=each) for each in (True, False)]
+        answer = Answer(broker, led, sizes, last, first, asked, answered)
         await self._off_loop.run(self._samples.add, answer)
+
+    async def _offsets(self, broker: int, *, is_first: bool) -> Ints:
+        """Return the first or the last offset of each row that a broker leads."""
+        leaders, found = self.answers.leaders, []
+        for chunk in range(-(-len(leaders.led(broker)) // CHUNK)):
+            encode = partial(leaders.body, broker, chunk, is_first)
+            frame = await self._exchange(broker, ApiKey.LIST_OFFSETS, OFFSETS_VERSIONS, encode)
+            found.append(await self._off_loop.run(self.answers.offsets, broker, chunk, frame))
+        return np.concatenate(found)
 
     async def _exchange(
         self, broker: int, key: ApiKey, versions: range, encode: Callable[[int], bytes]
@@ -235,43 +231,13 @@ class Sampler:
 
         return await self._brokers.exchange(broker, key, versions, body, self._timing.timeout)
 
-    def _sizes(self, broker: int, led: Ints, found: Rows) -> Ints:
-        """Return the sizes of these rows, -1 for one that is not known, and keep which replicas there are."""
-        rows, known = self._samples.layout.rows(found.topics, found.partitions)
-        unique, first, count = np.unique(rows, return_index=True, return_counts=True)
-        self._replicas[broker] = unique.astype(np.int32)
-        sizes = np.where(count == 1, found.values[0][known][first], -1)
-        if (count > 1).any():
-            self._problems.add("one replica is in two log directories: its bytes in are unknown", broker)
-        return _at(led, unique, sizes)
-
-    def _offsets(self, broker: int, frame: ResponseFrame, led: Ints, column: Ints) -> None:
-        """Write the offsets of an answer into a column of these rows."""
-        layout = self._samples.layout
-        found = read_offsets(bytes(frame.body), frame.api_version, layout.numbers)
-        rows, known = layout.rows(found.topics, found.partitions)
-        offsets, errors = (each[known] for each in found.values)
-        self._note(broker, errors)
-        order = np.argsort(rows)
-        told = _at(led, rows[order], np.where(errors == 0, offsets, -1)[order])
-        np.copyto(column, told, where=told >= 0)
-
-    def _note(self, broker: int, errors: Ints) -> None:
-        refused = int((errors == ErrorCode.TOPIC_AUTHORIZATION_FAILED).sum())
-        if refused:
-            code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-            self._problems.add(
-                refusal("ListOffsets of some topics", code, "Describe on all topics", "their bytes in"),
-                broker,
-            )
-
     def _look(self) -> tuple[View, LoadSummary, Sequence[LoadRow]]:
         samples, wall = self._samples, self._wall_ms()
         bytes_in, estimated = samples.bytes_in()
         view = View(
             samples.layout,
-            self._leaders.of,
-            dict(self._replicas),
+            self.answers.leaders.of,
+            dict(self.answers.replicas),
             dict(self._answered_ms),
             bytes_in,
             estimated,
@@ -283,20 +249,3 @@ class Sampler:
         busy = view.busy.hour
         summary = LoadSummary(True, (), wall, view.coverage, view.total(), busy, view.hours())
         return view, summary, view.brokers()
-
-
-def _renumbered(held: Ints, rows: Ints, old: Layout) -> Ints:
-    """Return rows of an old layout in the new one; `rows` has the old row of each new one."""
-    new = np.full(old.size, -1, np.int64)
-    kept = np.flatnonzero(rows >= 0)
-    new[rows[kept]] = kept
-    moved = new[held]
-    return moved[moved >= 0].astype(np.int32)
-
-
-def _at(wanted: Ints, rows: Ints, values: Ints) -> Ints:
-    """Return the values of the wanted rows; -1 for those that are not among `rows`, which are ascending."""
-    if not len(rows):
-        return np.full(len(wanted), -1, np.int64)
-    at = np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)
-    return np.where(rows[at] == wanted, values[at], -1)

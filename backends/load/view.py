@@ -19,7 +19,7 @@ class View(NamedTuple):
 
     layout: Layout
     leaders: npt.NDArray[np.int32]
-    replicas: Mapping[int, Ints]
+    replicas: Mapping[int, npt.NDArray[np.int32]]
     """The rows of the replicas that each broker has reported."""
     answered_ms: Mapping[int, int]
     """When each broker has answered last."""
@@ -125,7 +125,7 @@ class View(NamedTuple):
         sent = _known(sums.sent[at].item())
         return LoadRow(broker, None, None, *figures, fetched, sent, self.answered_ms.get(broker))
 
-    def _fetched(self, broker: int, held: Ints) -> float | None:
+    def _fetched(self, broker: int, held: npt.NDArray[np.int32]) -> float | None:
         followed = held[self.leaders[held] != broker]
         return _sum(self.bytes_in[followed]) if len(followed) else 0.0
 

@@ -39,6 +39,25 @@ class Rows(NamedTuple):
     values: tuple[Ints, ...]
 
 
+class Places(NamedTuple):
+    """Where the figures of an answer are: the bytes that change although its rows stay the same."""
+
+    kind: np.dtype[np.void]
+    starts: Ints
+    """Where each row begins."""
+    figures: tuple[int, int]
+    """The first byte of a row's figures, and that after the last one."""
+    others: Sequence[tuple[int, int]]
+    """The same of figures that belong to no row."""
+
+
+class Walked(NamedTuple):
+    """An answer, all of which was read."""
+
+    rows: Rows
+    places: Places
+
+
 class Refused(NamedTuple):
     """An error code in place of rows."""
 
@@ -53,6 +72,8 @@ class _Scan:
         self.starts: list[int] = []
         self.counts: list[int] = []
         self.topics: list[int] = []
+        self.others = [(0, 4)]
+        """Figures that belong to no row. The first one is the time for which the request was throttled."""
 
     def int16(self) -> int:
         self.at += 2
@@ -116,15 +137,15 @@ class _Scan:
             at += 1
         self.at = at
 
-    def table(self, kind: np.dtype[np.void]) -> tuple[Ints, npt.NDArray[np.void]]:
-        """Return the topic of each noted row, and the rows."""
+    def table(self, kind: np.dtype[np.void]) -> tuple[Ints, Ints, npt.NDArray[np.void]]:
+        """Return the topic and the start of each noted row, and the rows."""
         counts = np.array(self.counts, np.int64)
         within = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
         starts = np.repeat(np.array(self.starts, np.int64), counts) + within * kind.itemsize
-        table = _records(self.body, starts, kind)
+        table = records(self.body, starts, kind)
         if "tags" in (kind.names or ()) and table["tags"].any():
             raise DecodeError("rows with tagged fields that are not known")
-        return np.repeat(np.array(self.topics, np.int64), counts), table
+        return np.repeat(np.array(self.topics, np.int64), counts), starts, table
 
 
 @contextmanager
@@ -136,11 +157,17 @@ def _to_the_end() -> Iterator[None]:
         raise DecodeError("an answer that ends too early") from reason
 
 
-def _records(body: bytes, starts: Ints, kind: np.dtype[np.void]) -> npt.NDArray[np.void]:
-    """Return the rows that begin at these positions."""
-    at = starts[:, None] + np.arange(kind.itemsize)
-    taken = np.ascontiguousarray(np.frombuffer(body, np.uint8)[at])
-    return taken.view(kind).reshape(len(starts))
+def records(
+    body: bytes | memoryview, starts: npt.NDArray[np.integer], kind: np.dtype[np.void]
+) -> npt.NDArray[np.void]:
+    """Return the rows that begin at these positions. Raises ValueError for one beyond the end."""
+    width = kind.itemsize
+    if len(starts) and (len(body) < width or starts.max() > len(body) - width):
+        raise ValueError("rows in an answer that is shorter")
+    # All places at which a row could begin, one byte apart, of which some are copied.
+    places = np.ndarray(max(0, len(body) - width + 1), f"V{width}", body, strides=(1,))
+    taken: npt.NDArray[np.void] = places[starts].view(kind)
+    return taken
 
 
 def _kind(fields: Sequence[tuple[str, str]], *, flexible: bool) -> "np.dtype[np.void]":
@@ -149,6 +176,8 @@ def _kind(fields: Sequence[tuple[str, str]], *, flexible: bool) -> "np.dtype[np.
 
 _SIZE = (("partition", ">i4"), ("size", ">i8"), ("lag", ">i8"), ("future", "u1"))
 _OFFSET = (("partition", ">i4"), ("error", ">i2"), ("timestamp", ">i8"), ("offset", ">i8"), ("epoch", ">i4"))
+_SIZE_FIGURES, _OFFSET_FIGURES = (4, 20), (4, 26)
+"""Bytes of a row that change: `size` and `lag`, and all but the partition."""
 _ASKED = (("partition", ">i4"), ("epoch", ">i4"), ("timestamp", ">i8"))
 
 
@@ -157,7 +186,7 @@ def log_dirs_request(version: int) -> bytes:
     return b"\0\0" if version >= 2 else pack(">i", -1)
 
 
-def read_log_dirs(body: bytes, version: int, topics: Mapping[bytes, int]) -> Rows | Refused:
+def read_log_dirs(body: bytes, version: int, topics: Mapping[bytes, int]) -> Walked | Refused:
     """Return the size of each replica, without those that move to another directory. Raises DecodeError.
 
     `topics` has the numbers of topics by name.
@@ -173,15 +202,19 @@ def read_log_dirs(body: bytes, version: int, topics: Mapping[bytes, int]) -> Row
     if not results or all(codes):
         # Before version 3 an unauthorized principal gets an empty answer (KIP-784).
         return Refused(max(codes, default=31))
-    numbers, table = scan.table(kind)
+    numbers, starts, table = scan.table(kind)
     kept = table["future"] == 0
-    return Rows(numbers[kept], table["partition"][kept].astype(np.int64), (_int64(table["size"][kept]),))
+    places = Places(kind, starts[kept], _SIZE_FIGURES, scan.others)
+    rows = Rows(numbers[kept], _int64(table["partition"][kept]), (_int64(table["size"][kept]),))
+    return Walked(rows, places)
 
 
 def _log_dir(scan: _Scan, version: int, width: int, topics: Mapping[bytes, int]) -> int:
     code = scan.int16()
     scan.text()
     scan.note(topics, width)
+    if version >= 4:  # The bytes of the disk, in all and free.
+        scan.others.append((scan.at, scan.at + 16))
     scan.at += 16 * (version >= 4) + (version >= 5)
     scan.tags()
     return code
@@ -204,16 +237,17 @@ def offsets_request(version: int, named: Sequence[tuple[bytes, Ints]], timestamp
     return b"".join((*parts, end))
 
 
-def read_offsets(body: bytes, version: int, topics: Mapping[bytes, int]) -> Rows:
+def read_offsets(body: bytes, version: int, topics: Mapping[bytes, int]) -> Walked:
     """Return the offset and the error code of each partition. Raises DecodeError."""
     flexible = version >= 6
     kind, scan = _kind(_OFFSET, flexible=flexible), _Scan(body, flexible=flexible)
     with _to_the_end():
         scan.at = 4
         scan.note(topics, kind.itemsize)
-    numbers, table = scan.table(kind)
+    numbers, starts, table = scan.table(kind)
     values = _int64(table["offset"]), _int64(table["error"])
-    return Rows(numbers, _int64(table["partition"]), values)
+    places = Places(kind, starts, _OFFSET_FIGURES, scan.others)
+    return Walked(Rows(numbers, _int64(table["partition"]), values), places)
 
 
 def _int64(column: npt.NDArray[np.generic]) -> Ints:
@@ -269,7 +303,7 @@ def _committed_rows(scan: _Scan, topics: Mapping[bytes, int]) -> Rows:
         counts.append(scan.length())
         parts.append(_committed_starts(scan, counts[-1]))
         scan.tags()
-    table = _records(scan.body, np.concatenate([np.zeros(0, np.int64), *parts]), _COMMITTED)
+    table = records(scan.body, np.concatenate([np.zeros(0, np.int64), *parts]), _COMMITTED)
     codes = np.repeat(np.array(numbers, np.int64), np.array(counts, np.int64))
     return Rows(codes, _int64(table["partition"]), (_int64(table["offset"]),))
 

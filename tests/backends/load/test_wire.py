@@ -62,9 +62,10 @@ def test_sizes_are_those_that_the_codec_decodes(dirs: list[Any], version: int) -
     ]
     body = codec(DescribeLogDirsResponse, version).encode(DescribeLogDirsResponse(results=results))
     found = wire.read_log_dirs(bytes(body), version, NAMES)
-    assert isinstance(found, wire.Rows)
+    assert isinstance(found, wire.Walked)
+    rows = found.rows
     assert list(
-        zip(*(each.tolist() for each in (found.topics, found.partitions, *found.values)), strict=True)
+        zip(*(each.tolist() for each in (rows.topics, rows.partitions, *rows.values)), strict=True)
     ) == [
         (NAMES.get(name.encode(), -1), p, size)
         for topics in dirs
@@ -86,7 +87,7 @@ def test_offsets_are_those_that_the_codec_decodes(topics: list[Any], version: in
         for name, each in zip(NAMES, topics, strict=False)
     ]
     body = codec(ListOffsetsResponse, version).encode(ListOffsetsResponse(0, rows))
-    found = wire.read_offsets(bytes(body), version, NAMES)
+    found = wire.read_offsets(bytes(body), version, NAMES).rows
     expected = [(number, p, offset, 6) for number, each in enumerate(topics) for p, offset in each]
     assert (
         list(zip(*(x.tolist() for x in (found.topics, found.partitions, *found.values)), strict=True))
