@@ -274,7 +274,8 @@ class ReplicaSizes:
         found: dict[int, dict[str, list[int]]] = {}
         for topic in topics:
             for partition in state.cluster.partitions.get(topic, ()):
-                if partition.key not in state.cluster.sizes and partition.leader in state.cluster.live:
+                unknown = state.cluster.leader_size(partition.key) is None
+                if unknown and partition.leader in state.cluster.live:
                     found.setdefault(partition.leader, {}).setdefault(topic, []).append(partition.partition)
         return found
 

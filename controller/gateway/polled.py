@@ -99,7 +99,8 @@ def unreachable(d: Decision, event: Unreachable) -> None:
 def measured(d: Decision, event: Measured) -> None:
     """Store sizes and disks for steps that are planned later, and count steps in flight by their sizes."""
     state, awaited = d.state, d.state.awaits_sizes
-    new = [key for key in state.backlog.costs if key in event.sizes and key not in state.cluster.sizes]
+    size_of = state.cluster.leader_size
+    new = [key for key in state.backlog.costs if key in event.sizes and size_of(key) is None]
     state.cluster.measure(event.sizes, event.disks, event.stored)
     state.in_flight.keep_arriving(None)
     for key in new:

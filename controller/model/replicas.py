@@ -1,9 +1,9 @@
 """Names of partitions and replica lists."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 NO_LEADER = -1
 
@@ -58,29 +58,55 @@ class StoredReplica(NamedTuple):
     log_dir: str
 
 
-class StoredReplicas(NamedTuple):
-    """What brokers report of the replicas of one partition, as columns, which take less memory."""
+class StoredReplicas(tuple[Any, ...]):
+    """What brokers report of the replicas of one partition, in one object, which takes less memory.
 
-    brokers: Replicas
-    sizes: tuple[int, ...]
-    log_dirs: tuple[str, ...]
+    It consists of the brokers, their log directories, which partitions share, and the bytes of each replica.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, brokers: Replicas, sizes: Sequence[int], log_dirs: tuple[str, ...]) -> Self:
+        """Return the replicas: the three have an entry for each."""
+        return super().__new__(cls, (brokers, log_dirs, *sizes))
+
+    @property
+    def brokers(self) -> Replicas:
+        """The brokers of the replicas."""
+        return self[0]  # type: ignore[no-any-return]
+
+    @property
+    def log_dirs(self) -> tuple[str, ...]:
+        """The directory of each replica."""
+        return self[1]  # type: ignore[no-any-return]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The bytes of each replica."""
+        return self[2:]
+
+    def bytes_on(self, broker: int) -> int | None:
+        """Return the bytes of the replica of the broker; None if it is not known."""
+        brokers = self.brokers
+        return self[2 + brokers.index(broker)] if broker in brokers else None
 
     def on(self, broker: int) -> StoredReplica | None:
         """Return the replica of the broker; None if it is not known."""
         if broker not in self.brokers:
             return None
         at = self.brokers.index(broker)
-        return StoredReplica(broker, self.sizes[at], self.log_dirs[at])
+        return StoredReplica(broker, self[2 + at], self.log_dirs[at])
 
     def updated(self, newer: Iterable[StoredReplica], replicas: Replicas) -> "StoredReplicas":
         """Return them with newer reports, in the order of `replicas`, and without any other broker."""
         known = {each.broker: each for each in newer}
         if len(known) < len(replicas):
-            known = {row[0]: StoredReplica(*row) for row in zip(*self, strict=True)} | known
-        rows = [known[broker] for broker in replicas if broker in known]
-        if not rows:
+            rows = zip(self.brokers, self.sizes, self.log_dirs, strict=True)
+            known = {row[0]: StoredReplica(*row) for row in rows} | known
+        found = [known[broker] for broker in replicas if broker in known]
+        if not found:
             return NOTHING_STORED
-        brokers, sizes, log_dirs = zip(*rows, strict=True)
+        brokers, sizes, log_dirs = zip(*found, strict=True)
         return StoredReplicas(replicas if brokers == replicas else brokers, sizes, _shared(log_dirs))
 
 

@@ -66,7 +66,7 @@ class ClusterState:
     dropping: dict[str, set[tuple[int, int]]] = field(default_factory=dict)
     """Topics whose replicas are being deleted: partition and broker of those that are not deleted yet."""
     sizes: dict[TopicPartition, int] = field(default_factory=dict)
-    """Size of the leader's replica in bytes, which is what a copy has."""
+    """Size of the leader's replica in bytes, of partitions of which `stored` does not have it."""
     stored: dict[TopicPartition, StoredReplicas] = field(default_factory=dict)
     """What the brokers report of their own replicas, which differ in size."""
     measured: bool = False
@@ -175,6 +175,8 @@ class ClusterState:
             if (partition := self.partition(*key)) is not None:
                 known = self.stored.get(key, NOTHING_STORED)
                 self.stored[key] = known.updated(found, partition.replicas)
+                if partition.leader in self.stored[key].brokers:
+                    self.sizes.pop(key, None)
         self.measured = True
 
     def copied_size(self, key: TopicPartition) -> int | None:
@@ -182,8 +184,17 @@ class ClusterState:
 
         They are those of the leader's replica; while that is not known, of the largest other one.
         """
-        size = self.sizes.get(key)
+        size = self.leader_size(key)
         return size if size is not None else max(self.stored.get(key, NOTHING_STORED).sizes, default=None)
+
+    def leader_size(self, key: TopicPartition) -> int | None:
+        """Return the bytes of the leader's replica, or None if it is not known."""
+        stored, partition = self.stored.get(key), self.partition(*key)
+        if stored is not None and partition is not None:
+            own = stored.bytes_on(partition.leader)
+            if own is not None:
+                return own
+        return self.sizes.get(key)
 
     # ---- topics and partitions -----------------------------------------------------------------------------
 

@@ -230,6 +230,16 @@ def test_a_leader_that_does_not_report_its_size_counts_as_the_largest_replica() 
     assert gateway.waiting_reason("foo-0") == "broker 2: /a would be 120% full, 90% is the most"
 
 
+def test_a_copy_has_the_size_of_the_replica_that_leads_now() -> None:
+    gateway = Gateway(FOO)
+    stored = [StoredReplica(4, 10, "/a"), StoredReplica(1, 50, "/a")]
+    gateway.do(Measured({key("foo-0"): 10}, {2: [Disk("/a", 100, 50, 1)]}, {key("foo-0"): stored}))
+    gateway.kafka.leader[key("foo-0")] = 1
+    gateway.poll()
+    gateway.alter({"foo-0": (2, 3)})
+    assert gateway.waiting_reason("foo-0") == "broker 2: /a would be 100% full, 90% is the most"
+
+
 def test_a_stopped_step_counts_against_the_limits_until_the_upstream_has_stopped_it() -> None:
     gateway = Gateway(FOO, ("foo-1", (5, 6)))
     gateway.with_limits(partitions=1).default("reassignment.cancel.mode", "stop")
