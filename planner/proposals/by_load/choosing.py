@@ -17,6 +17,10 @@ from planner.proposals.problem.arrays import Flags, Ints, Rates
 MOST_WINDOW = 4_000
 """Most replicas among which a program chooses; of more, it sees every second one, third one, …"""
 NEAR = 1e-6
+GRIDS = 2**12, 2**6
+"""Steps of the largest load in which loads of replicas are counted; the second if the solver fails with the
+first. Nearly equal replicas become equal: on them it could go around in circles."""
+TINY = 1e-300
 PENALTY = 1e6
 """What a fair share beside the wanted loads costs, in mean replicas."""
 
@@ -37,20 +41,27 @@ def leaving(items: Items, part: Rates, share: Rates) -> Flags:
 
 def _chosen(items: Items, wanted: Rates, share: Rates) -> Flags:
     """Return the cheapest items whose loads together are nearest to those that are wanted."""
-    program, cost = LinearProgram(), move_cost(items)
-    unit = max(1.0, float(cost.mean()))
-    taken = program.add_variables(cost / unit, 1.0)
-    slack = program.add_variables(np.full(2 * len(wanted), PENALTY), np.inf).reshape(-1, 2)
-    scaled = items.home / share
-    for load in range(len(wanted)):
-        target = float(wanted[load] / share[load])
-        program.constrain(
-            np.append(taken, slack[load]), np.append(scaled[:, load], [1.0, -1.0]), target, target
-        )
-    solved = program.solve()
-    values = np.zeros(len(cost)) if solved is None else solved.values[: len(cost)]
+    cost, scaled = move_cost(items), items.home / share
+    solved = (_solved(cost, scaled, wanted / share, steps) for steps in GRIDS)
+    values = next((each for each in solved if each is not None), np.zeros(len(cost)))
     result: Flags = values >= 1 - NEAR
     return _rounded(result, np.flatnonzero((values > NEAR) & ~result), scaled, wanted / share)
+
+
+def _solved(cost: Rates, scaled: Rates, wanted: Rates, steps: int) -> Rates | None:
+    """Return which part of each item is taken; None if the solver finds nothing."""
+    program = LinearProgram()
+    unit = max(1.0, float(cost.mean()))
+    step = np.maximum(scaled.max(axis=0), TINY) / steps
+    rounded = np.rint(scaled / step) * step
+    taken = program.add_variables(cost / unit, 1.0)
+    slack = program.add_variables(np.full(2 * len(wanted), PENALTY), np.inf).reshape(-1, 2)
+    for load, target in enumerate(wanted.tolist()):
+        program.constrain(
+            np.append(taken, slack[load]), np.append(rounded[:, load], [1.0, -1.0]), target, target
+        )
+    solved = program.solve()
+    return None if solved is None else solved.values[: len(cost)]
 
 
 def _rounded(taken: Flags, divided: Ints, scaled: Rates, wanted: Rates) -> Flags:

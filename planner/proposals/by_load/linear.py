@@ -7,6 +7,10 @@ import numpy as np
 from planner.proposals.problem.arrays import Ints, Rates
 
 OPTIMAL = 0
+ITERATIONS = 20
+"""Most steps of the solver, for each variable and constraint. Few programs need more than three; on one whose
+columns nearly depend on each other it may go around in circles."""
+LEAST_ITERATIONS = 10_000
 
 
 class Solved(NamedTuple):
@@ -43,9 +47,12 @@ class LinearProgram:
         row.coefficient.extend(factors[used].tolist())
 
     def solve(self) -> Solved | None:
-        """Return a cheapest solution, which is a vertex; None if there is none."""
+        """Return a cheapest solution, which is a vertex; None if none was found."""
         from ortools.linear_solver.python.model_builder_helper import ModelSolverHelper
 
+        size = self._variables + len(self._request.model.constraint)
+        limit = max(LEAST_ITERATIONS, ITERATIONS * size)
+        self._request.solver_specific_parameters = f"max_number_of_iterations: {limit}"
         answer = ModelSolverHelper("glop").solve_serialized_request(self._request.SerializeToString())
         response = self._messages.MPSolutionResponse()
         response.ParseFromString(answer)
