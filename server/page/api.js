@@ -30,11 +30,13 @@ export function forgetToken() {
   kept.clear();
 }
 
-export const hasToken = () => sessionStorage.getItem("token") !== null;
+export const currentToken = () => sessionStorage.getItem("token");
+
+export const hasToken = () => currentToken() !== null;
 
 // Raises an error without an answer, or for an answer that refuses.
 async function answered(method, path, { headers = {}, ...more } = {}) {
-  const token = sessionStorage.getItem("token");
+  const token = currentToken();
   const all = token ? { ...headers, authorization: `Bearer ${token}` } : headers;
   const answer = await received(fetch(path, { method, headers: all, ...more }));
   if (answer.ok || answer.status === 304) return answer;
@@ -83,20 +85,3 @@ export const post = (path, body) => send("POST", path, body && JSON.stringify(bo
 export const postText = (path, text, signal) => send("POST", path, text, signal);
 export const remove = (path) => send("DELETE", path);
 export const put = (path, body) => send("PUT", path, JSON.stringify(body));
-
-// The events of a stream of server-sent events, one after the other, until it ends.
-export async function* stream(path, signal) {
-  const answer = await answered("GET", path, { signal });
-  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
-  for (;;) {
-    const { value, done } = await received(reader.read());
-    if (done) return;
-    const frames = (rest + value).split("\n\n");
-    rest = frames.pop();
-    for (const frame of frames) {
-      const data = frame.split("\n").filter((line) => line.startsWith("data:")).map((line) => line.slice(5)).join("");
-      if (data) yield JSON.parse(data);
-    }
-  }
-}

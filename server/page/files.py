@@ -32,6 +32,9 @@ def _found() -> dict[str, str]:
 TYPES: Final = _found()
 """Path of a file -> its media type."""
 
+WORKER = "event_worker.js"
+"""The module of the worker that all tabs of a browser share. The document does not load it."""
+
 MOVED = {
     "submit.html": "./#/plan",
     "proposals.html": "./#/plan/propose",
@@ -105,5 +108,5 @@ def _read(name: str) -> _File:
 
 
 def _preloads() -> bytes:
-    modules = (name for name, media_type in TYPES.items() if media_type == "text/javascript")
+    modules = (name for name, each in TYPES.items() if each == "text/javascript" and name != WORKER)
     return "".join(f'<link rel="modulepreload" href="{name}">\n' for name in modules).encode()

@@ -7,10 +7,10 @@ import { possible, want, wanted } from "./notices.js";
 
 const SHOWN = 12;
 
-// `log` has `lines`, the newest first.
+// `log` has `lines`, the newest first, and `isOpen`: whether events arrive.
 export function newLogPanel(log) {
   const list = h("ol", { id: "log" });
-  const none = h("p", { class: "hint" }, "Nothing has happened since this page was opened.");
+  const none = h("p", { class: "hint" });
   const toggle = h("button", { type: "button", id: "notify", onclick: async () => {
     await want(!wanted());
     showToggle();
@@ -31,6 +31,7 @@ export function newLogPanel(log) {
         setText(item.lastChild, text);
         if (job !== null) item.lastChild.href = `#/jobs/${job}`;
       });
+      setText(none, log.isOpen ? "Nothing has happened since this page was opened." : "Events do not arrive yet. The page is read every two seconds all the same.");
       setHidden(none, shown.length > 0);
     },
   };

@@ -1,13 +1,13 @@
 // The stream of `/v1/events`: what just happened, in words, and a reason to read the status at once.
 "use strict";
 
-import { stream } from "./api.js";
+import { currentToken } from "./api.js";
+import { EventReader } from "./event_reader.js";
 import { count, counted } from "./format.js";
 
 const KEPT = 100; // lines of the log
 const NAMED = 3; // partitions that one line names
 const FLUSH_MS = 1000; // partitions that change within this time are one line
-const AGAIN_MS = 5000; // from the end of a stream to the next one
 
 const ended = ({ job, endings }) =>
   `Job ${job} has ended: ${Object.entries(endings).map(([ending, number]) => `${count(number)} ${ending}`).join(", ") || "nothing was to be done"}.`;
@@ -20,6 +20,7 @@ export class Log {
   constructor() {
     this.lines = []; // the newest first: { id, ms, text, job }
     this.number = 0;
+    this.isOpen = false; // whether events arrive
   }
 
   #add(text, job = null) {
@@ -30,6 +31,8 @@ export class Log {
 
   take(event) {
     const what = {
+      start: () => (this.isOpen = true),
+      closed: () => (this.isOpen = false),
       job: () => this.#job(event),
       job_deleted: () => this.#add(`Job ${event.job} was deleted.`),
       partition: () => this.#partition(event),
@@ -70,38 +73,57 @@ export class Log {
   }
 }
 
+// The worker of all tabs, or a reader of this tab's own in browsers without such workers.
+class Source {
+  #worker = null;
+  #own;
+
+  constructor(take) {
+    this.#own = new EventReader(take);
+    if (!("SharedWorker" in window)) return;
+    this.#worker = new SharedWorker("event_worker.js", { type: "module", name: "events" });
+    this.#worker.port.onmessage = ({ data }) => take(data);
+    this.#worker.onerror = () => {
+      this.#worker = null;
+    };
+  }
+
+  open() {
+    if (this.#worker) this.#worker.port.postMessage({ token: currentToken() });
+    else this.#own.open(currentToken());
+  }
+
+  close() {
+    this.#worker?.port.postMessage({ close: true });
+    this.#own.close();
+  }
+}
+
 // Reads the stream while it is wanted. `changed()` is called after events, once in FLUSH_MS at most.
 export class Stream {
-  #abort = null;
-  #due = 0;
+  #source = new Source((event) => this.#take(event));
   #timer = null;
 
   constructor(changed) {
     [this.log, this.changed] = [new Log(), changed];
+    addEventListener("pagehide", () => this.close());
   }
 
-  // Opens the stream if it is closed; a server that refuses it is asked again later.
+  // Opens the stream if it is closed. It is called again and again while the stream is wanted.
   open() {
-    if (this.#abort || performance.now() < this.#due) return;
-    this.#abort = new AbortController();
-    this.#read(this.#abort.signal).catch(() => null).then(() => {
-      this.#abort = null;
-      this.#due = performance.now() + AGAIN_MS;
-    });
+    this.#source.open();
   }
 
   close() {
-    this.#abort?.abort();
+    this.#source.close();
   }
 
-  async #read(signal) {
-    for await (const event of stream("v1/events", signal)) {
-      this.log.take(event);
-      this.#timer ??= setTimeout(() => {
-        this.#timer = null;
-        this.log.flush();
-        this.changed();
-      }, FLUSH_MS);
-    }
+  #take(event) {
+    this.log.take(event);
+    this.#timer ??= setTimeout(() => {
+      this.#timer = null;
+      this.log.flush();
+      this.changed();
+    }, FLUSH_MS);
   }
 }

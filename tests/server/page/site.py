@@ -93,4 +93,8 @@ def refreshed(page: Page, times: int = 5) -> None:
     page.wait(f"window.rounds >= {rounds + times}")
 
 
+LISTENS = "document.getElementById('log-section').innerText.includes('Nothing has happened')"
+"""The overview gets events."""
+
+
 Open = Callable[..., Site]

@@ -24,7 +24,7 @@ from server.api.shared.job_parts import Part
 from server.api.shared.job_rows import Job
 from server.api.shared.proposals import Proposal, ProposalFigures, ProposalRequest
 from server.audit.detail import AuditDetail
-from server.page.files import MOVED, TYPES, assets, document
+from server.page.files import MOVED, TYPES, WORKER, assets, document
 
 
 @cache
@@ -104,7 +104,8 @@ async def test_a_client_without_compression_gets_the_same_file() -> None:
 
 async def test_every_file_belongs_to_the_page() -> None:
     loaded = re.findall(r'href="([^"]+\.css)"', (await get("/")).text)
-    assert set(TYPES) == {"index.html", *loaded, *modules("app.js")}
+    assert f'new SharedWorker("{WORKER}"' in scripts()
+    assert set(TYPES) == {"index.html", *loaded, *modules("app.js"), *modules(WORKER)}
 
 
 @pytest.mark.parametrize(("path", "address"), MOVED.items())

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.page.site import FAST, Open, Site, refreshed
+from tests.server.page.site import FAST, LISTENS, Open, Site, refreshed
 from tools.chromium import MISSING, Browser, Page, chromium
 
 pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
@@ -42,9 +42,23 @@ def test_what_one_user_does_is_shown_to_the_other(pages: tuple[Page, Page]) -> N
     one, two = pages
     press(one, "Pause everything", "Pause everything")
     two.wait("document.getElementById('pill').innerText === 'paused'")
-    assert "Everything is paused since" in two.text("#paused")
+    two.wait("document.getElementById('paused').innerText.includes('Everything is paused since')")
     press(two, "Resume everything")
     one.wait("document.getElementById('paused').hidden")
+
+
+def test_eight_tabs_share_one_stream_of_events(site: Site) -> None:
+    tabs = [site.open() for _ in range(8)]
+    for tab in tabs:
+        tab.wait(LISTENS)
+    job = site.submit(range(3))
+    for tab in tabs:
+        tab.wait(f"document.getElementById('log').innerText.includes('Job {job} was accepted')")
+
+
+def test_a_browser_without_shared_workers_gets_events_in_each_tab(site: Site) -> None:
+    tab = site.open(before="delete window.SharedWorker")
+    tab.wait(LISTENS)
 
 
 def test_a_dialog_stays_open_while_another_user_ends_the_job(site: Site, pages: tuple[Page, Page]) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.page.site import FAST, Open, Site
+from tests.server.page.site import FAST, LISTENS, Open, Site
 from tools.chromium import MISSING, chromium
 
 pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
@@ -71,6 +71,7 @@ def test_the_theme_is_kept(site: Site) -> None:
 
 def test_the_log_says_what_happens(site: Site) -> None:
     page = site.open()
+    page.wait(LISTENS)
     job = site.submit(range(3))
     page.wait(f"document.getElementById('log').innerText.includes('Job {job} was accepted: 3 partitions.')")
     site.post(f"jobs/{job}/pause")
@@ -128,6 +129,7 @@ def test_the_login_says_what_it_needs_and_that_a_token_is_wrong(start: Open, tmp
     page.type("secret-of-at-least-sixteen-characters")
     page.press("Enter")
     page.wait("!document.getElementById('content').hidden")
+    page.wait(LISTENS)
     page.run("document.getElementById('leave').click()")
     page.wait("!document.getElementById('login').hidden")
 
