@@ -13,6 +13,7 @@ export class Live {
   #refreshing = null;
   #asked = false;
   #paced = true; // whether nobody asked for the refresh that comes next
+  #timer = null; // of the next refresh; null before `run`
 
   // `show({ status, client, paced })` updates the document; `fail(error)` says why that failed: the server refuses or
   // does not answer, or the page has a fault. `paced` is true when nobody asked for the refresh: then a page may read large answers less often.
@@ -39,6 +40,7 @@ export class Live {
   }
 
   async #round() {
+    const began = performance.now();
     try {
       while (this.#asked) {
         const paced = this.#paced;
@@ -47,6 +49,7 @@ export class Live {
       }
     } finally {
       this.#refreshing = null;
+      if (this.#timer !== null) this.#later(SHARE * (performance.now() - began));
     }
   }
 
@@ -69,12 +72,20 @@ export class Live {
     return this.#client.value;
   }
 
-  async run() {
-    const began = performance.now();
-    try {
-      if ((!document.hidden || this.watching()) && !this.locked) await this.refresh(true);
-    } finally {
-      setTimeout(() => this.run(), Math.max(document.hidden ? LONGEST_MS : EVERY_MS, Math.min(LONGEST_MS, SHARE * (performance.now() - began))));
-    }
+  // Reads from now on. What else asks for a refresh, such as an event, puts the next one off.
+  run() {
+    this.#later(0);
+    this.#turn();
+  }
+
+  #later(pause) {
+    clearTimeout(this.#timer);
+    const least = document.hidden ? LONGEST_MS : EVERY_MS;
+    this.#timer = setTimeout(() => this.#turn(), Math.max(least, Math.min(LONGEST_MS, pause)));
+  }
+
+  #turn() {
+    if ((!document.hidden || this.watching()) && !this.locked) this.refresh(true);
+    else this.#later(0);
   }
 }

@@ -99,10 +99,12 @@ class Source {
   }
 }
 
-// Reads the stream while it is wanted. `changed()` is called after events, once in FLUSH_MS at most.
+// Reads the stream while it is wanted. `changed()` is called after events, once in FLUSH_MS at most. Those of single
+// partitions may be many at any time: what they change is read with the next refresh.
 export class Stream {
   #source = new Source((event) => this.#take(event));
   #timer = null;
+  #isUrgent = false;
 
   constructor(changed) {
     [this.log, this.changed] = [new Log(), changed];
@@ -120,10 +122,13 @@ export class Stream {
 
   #take(event) {
     this.log.take(event);
-    this.#timer ??= setTimeout(() => {
-      this.#timer = null;
-      this.log.flush();
-      this.changed();
-    }, FLUSH_MS);
+    this.#isUrgent ||= !event.event.startsWith("partition");
+    this.#timer ??= setTimeout(() => this.#flush(), FLUSH_MS);
+  }
+
+  #flush() {
+    this.log.flush();
+    if (this.#isUrgent) this.changed();
+    [this.#timer, this.#isUrgent] = [null, false];
   }
 }
