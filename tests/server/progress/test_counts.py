@@ -53,10 +53,32 @@ async def test_entries_of_the_queue_are_counted() -> None:
     assert (await count(cluster)).reasons[2] == {"rolling back first": 1}
 
 
-async def test_a_large_tally_is_shared_for_a_while() -> None:
+async def test_a_large_count_of_queued_partitions_is_shared_for_a_while() -> None:
     cluster, clock = many(SMALL + 2), ManualClock()
     counts = JobCounts(cluster.state, clock)
+    await count(cluster, counts)
+    cluster.alter({"foo-5": None})
+    assert (await count(cluster, counts)).all_reasons().total() == SMALL + 1
+    await clock.advance((SMALL + 2) * SECONDS_PER_ROW)
+    assert (await count(cluster, counts)).all_reasons().total() == SMALL
+
+
+async def test_partitions_that_move_are_counted_each_time() -> None:
+    cluster = many(SMALL + 20)
+    counts = JobCounts(cluster.state, ManualClock())
+    await count(cluster, counts)
+    cluster.with_limits(partitions=5)
+    assert (await count(cluster, counts)).moving == {1: 5}
+
+
+async def test_a_large_count_of_waiting_partitions_is_shared_for_a_while() -> None:
+    names, clock = [f"foo-{n}" for n in range(SMALL + 2)], ManualClock()
+    cluster = InMemoryController().with_partitions(*(partition(name, [1, 2, 3]) for name in names))
+    cluster.stop(6)
+    cluster.alter({name: [6, 2, 3] for name in names})
+    counts = JobCounts(cluster.state, clock)
     first = await count(cluster, counts)
+    assert first.waiting == {1: SMALL + 2}
     assert await count(cluster, counts) is first
     await clock.advance((SMALL + 2) * SECONDS_PER_ROW)
     assert await count(cluster, counts) is not first
