@@ -89,6 +89,10 @@ class Part(NamedTuple):
     """Why the partition does not move, or which job took it over."""
 
 
+PIECE = 4_000
+"""Partitions whose states are told in about a millisecond."""
+
+
 class PartRef(NamedTuple):
     """A partition of a job and its state, without the rest of `Part`, which takes ten times as long."""
 
@@ -127,6 +131,34 @@ def _part_refs(state: State, number: int) -> Iterator[PartRef | None]:
         for key in list(state.orders.reassignments):
             yield _ongoing_ref(state, key, number)
     yield from _finished_refs(state, number)
+
+
+def part_states(state: State, number: int) -> Iterator[Mapping[TopicPartition, PartState]]:
+    """Yield the states of a job's partitions in pieces, in a fifth of the time of `part_refs`.
+
+    What a later piece says of a partition replaces what an earlier one says. A partition that ends during the
+    iteration has its state before or after that.
+    """
+    rows = list(state.orders.finished.get(number, {}).values())
+    for start in range(0, len(rows), PIECE):
+        piece = rows[start : start + PIECE]
+        yield {TopicPartition(row.topic, row.partition): _ending(state, row) for row in piece}
+    if number not in state.orders.open:
+        return
+    records, new = list(state.orders.reassignments.values()), tuple.__new__
+    for start in range(0, len(records), PIECE):
+        own = [row for row in records[start : start + PIECE] if row.job == number]
+        at_rest = PartState.QUEUED if state.settings.opening.is_open else PartState.WAITING
+        yield {new(TopicPartition, row[:2]): at_rest for row in own}
+    yield {key: PartState.WAITING for key in state.orders.waiting if _job_of(state, key) == number}
+    pending = (_pending_ref(state, each, number) for each in state.orders.pending.values())
+    yield {ref.key: ref.state for ref in pending if ref is not None}
+    yield {key: PartState.MOVING for key in state.in_flight if _job_of(state, key) == number}
+
+
+def _job_of(state: State, key: TopicPartition) -> int | None:
+    reassignment = state.orders.reassignments.get(key)
+    return None if reassignment is None else reassignment.job
 
 
 def part_of(state: State, record: Reassignment | Pending | Finished) -> Part | None:

@@ -33,7 +33,7 @@ from server.progress.rates import Sizes
 
 SECONDS_PER_ROW = 200e-6
 """How long an inventory is used, for each partition and each reassignment in it. Counting one takes a
-microsecond or two."""
+microsecond."""
 
 SMALL = 1_000
 """An inventory of this many partitions is used once: it takes a millisecond or two."""
@@ -263,11 +263,20 @@ class Inventories:
     async def _moves(self) -> Counter[tuple[Replicas, tuple[Replicas, ...]]]:
         """Return how many partitions go from one replica list to others. Many have the same ones."""
         state, moves = self._state, Counter[tuple[Replicas, tuple[Replicas, ...]]]()
-        orders = state.orders
-        keys = orders.reassignments.keys() | orders.pending.keys() | state.gateway.external
-        async for key in in_slices(keys):
+        others = state.orders.pending.keys() | state.gateway.external
+        async for key in in_slices(others):
             if (partition := state.cluster.partition(*key)) is not None:
                 moves[partition.current, ends_of(state, partition)] += 1
+        # Most have a reassignment and nothing else: as `ends_of`, in a sixth of the time.
+        partitions, records = state.cluster.partitions, list(state.orders.reassignments.values())
+        for start in range(0, len(records), ROWS_PER_SLICE):
+            rows = records[start : start + ROWS_PER_SLICE]
+            if others:
+                rows = [row for row in rows if row.key not in others]
+            known = [(partitions.get(row[0], ()), row[1], row[3]) for row in rows]
+            found = [(own[number], (target,)) for own, number, target in known if number < len(own)]
+            moves.update([(each.current if each[7] else each[2], ends) for each, ends in found])
+            await asyncio.sleep(0)
         return moves
 
     async def _disks(self) -> dict[int, Sequence[Disk]]:

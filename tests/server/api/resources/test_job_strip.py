@@ -1,5 +1,7 @@
 """`/v1/jobs/{job}/strip`."""
 
+from controller.model.cluster import TopicPartition
+from controller.views.jobs import PartState, part_refs, part_states
 from tests.builders import InMemoryController, partition
 from tests.server.api.api_client import MOVE, ApiClient
 
@@ -39,3 +41,27 @@ async def test_the_number_of_cells_is_bounded() -> None:
     client = ApiClient()
     assert (await client.refusal("GET", "/v1/jobs/1/strip?cells=1001"))[0] == 400
     assert (await client.refusal("GET", "/v1/jobs/1/strip"))[0] == 404
+
+
+async def test_a_partition_has_one_state_whatever_it_has_been() -> None:
+    cluster = InMemoryController().with_partitions(*(partition(f"foo-{n}", [1, 2, 3]) for n in range(5)))
+    cluster.stop(6)
+    cluster.alter({"foo-0": [4, 2, 3]})
+    cluster.settle()
+    cluster.with_limits(partitions=1).alter(
+        {"foo-1": [4, 2, 3], "foo-2": [5, 2, 3], "foo-3": [6, 2, 3], "foo-4": [4, 2, 3]}
+    )
+    cluster.alter({"foo-4": None})
+    states = dict[TopicPartition, PartState]()
+    for number in cluster.state.orders.jobs:
+        for piece in part_states(cluster.state, number):
+            states.update(piece)
+        listed = {ref.key: ref.state for ref in part_refs(cluster.state, number) if ref is not None}
+        assert {key: states[key] for key in listed} == listed
+    assert [states[key].value for key in sorted(states)] == [
+        "done",
+        "moving",
+        "queued",
+        "waiting",
+        "rolled back",
+    ]
