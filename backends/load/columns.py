@@ -152,6 +152,18 @@ class Samples:
         self.was_estimated[:] = self.estimated
         self.wrote[:], self.seconds[:], self.estimated[:] = 0, 0, False
 
+    def add_read(self, rates: Floats, seconds: float) -> None:
+        """Add the bytes per second that consumers read in so many seconds; NaN where they are not known."""
+        self.read_rates[1:] = self.read_rates[:-1]
+        self.read_rates[0] = rates
+        self.profile.add_read(rates * seconds, seconds)
+
+    def newest_in(self) -> Rates:
+        """Return the rates of the last window, or of the present one before it has ended."""
+        so_far = self.wrote / np.maximum(self.seconds, 1e-6)
+        first = np.where(self.seconds > 0, so_far, np.nan).astype(np.float32)
+        return np.where(np.isnan(self.rates[0]), first, self.rates[0])
+
     def bytes_in(self) -> tuple[Rates, Flags]:
         """Return the present rates, NaN where none is known, and whether they are estimated.
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from backends.client.errors import BrokerError
 from backends.load.asking import Brokers
-from backends.load.columns import WINDOWS, Samples
+from backends.load.columns import Samples
 from backends.load.layout import Layout
 from backends.load.problems import Problems, refusal
 from backends.load.profile import Floats
@@ -53,10 +53,11 @@ class Groups:
         """Begin anew: the rows or the time of the last measurement do not count any more."""
         self._last, self._at = {}, None
 
-    async def measure(self, live: Sequence[int], samples: Samples, problems: Problems) -> None:
-        """Ask all coordinators, and add what was read since the last time.
+    async def measure(self, live: Sequence[int], samples: Samples, problems: Problems) -> Floats:
+        """Ask all coordinators, and return the bytes per second that were read since the last time.
 
-        If one of them does not answer, nothing is known of this time: its groups may read anything.
+        They are NaN where they are not known: if one coordinator does not answer, its groups may read
+        anything.
         """
         gate, found = asyncio.Semaphore(AT_ONCE), dict[str, Offsets]()
 
@@ -70,10 +71,9 @@ class Groups:
         if complete:
             seconds = 0.0 if self._at is None else now - self._at
             last, self._last, self._at = self._last, found, now
-            await self._off_loop.run(_add, samples, last, found, seconds)
-        else:
-            self.forget()
-            await self._off_loop.run(_add, samples, {}, {}, 0.0)
+            return await self._off_loop.run(_read, samples, last, found, seconds)
+        self.forget()
+        return await self._off_loop.run(_read, samples, {}, {}, 0.0)
 
     async def _ask(self, broker: int, layout: Layout, found: dict[str, Offsets], problems: Problems) -> bool:
         """Add the offsets of the groups that a broker coordinates; return whether all are known."""
@@ -154,18 +154,15 @@ def _committed_body(groups: Sequence[str]) -> Callable[[int], bytes]:
     return lambda version: committed_request(version, groups)
 
 
-def _add(samples: Samples, last: dict[str, Offsets], now: dict[str, Offsets], seconds: float) -> None:
-    """Add what was read between two measurements. Without seconds nothing is known."""
-    read: Floats = np.full(samples.layout.size, 0.0 if seconds > 0 else np.nan)
-    if seconds > 0:
-        records = np.zeros(samples.layout.size)
-        for rows, count in _progress(last, now):
-            records[rows] += count
-        known = np.where(samples.size < 0, np.nan, records * samples.mean_record())
-        read = np.where(records == 0, 0.0, known)
-    samples.read_rates[1:] = samples.read_rates[: WINDOWS - 1]
-    samples.read_rates[0] = read / seconds if seconds > 0 else np.nan
-    samples.profile.add_read(read, seconds)
+def _read(samples: Samples, last: dict[str, Offsets], now: dict[str, Offsets], seconds: float) -> Floats:
+    """Return the rates between two measurements. Without seconds nothing is known."""
+    if seconds <= 0:
+        return np.full(samples.layout.size, np.nan)
+    records = np.zeros(samples.layout.size)
+    for rows, count in _progress(last, now):
+        records[rows] += count
+    known = np.where(samples.size < 0, np.nan, records * samples.mean_record())
+    return np.where(records == 0, 0.0, known / seconds)
 
 
 def _progress(last: dict[str, Offsets], now: dict[str, Offsets]) -> Iterator[tuple[Ints, Floats]]:

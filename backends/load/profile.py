@@ -66,7 +66,7 @@ class Profile:
         """None as long as no group has read anything."""
         self._wrote = np.zeros(rows)
         self._seconds = np.zeros(rows, np.float32)
-        self._read = np.zeros(rows)
+        self.read = np.zeros(rows)
         self._read_seconds = np.zeros(rows, np.float32)
 
     def moved(self, rows: Ints) -> "Profile":
@@ -85,18 +85,18 @@ class Profile:
     def add_read(self, read: Floats, seconds: float) -> None:
         """Add what consumers read in this hour of each row; NaN where it is not known."""
         known = ~np.isnan(read)
-        self._read[known] += read[known]
+        self.read[known] += read[known]
         self._read_seconds[known] += seconds
 
     def end_hour(self, hour: int) -> None:
         """End this hour of the day. It counts where enough is known of it."""
         self._mean = None
         self._fold(self.bytes_in[hour], self._wrote, self._seconds)
-        if (self._read > 0).any() and self.bytes_out is None:
+        if (self.read > 0).any() and self.bytes_out is None:
             self.bytes_out = np.full_like(self.bytes_in, np.nan)
         if self.bytes_out is not None:
-            self._fold(self.bytes_out[hour], self._read, self._read_seconds)
-        for column in (self._wrote, self._seconds, self._read, self._read_seconds):
+            self._fold(self.bytes_out[hour], self.read, self._read_seconds)
+        for column in (self._wrote, self._seconds, self.read, self._read_seconds):
             column[:] = 0
 
     @staticmethod
@@ -111,14 +111,14 @@ class Profile:
         if self._mean is None:
             rows = len(self._wrote)
             self._mean = Mean(_mean(self.bytes_in, rows), _mean(self.bytes_out, rows))
-        present = _rate(self._wrote, self._seconds), _rate(self._read, self._read_seconds)
+        present = _rate(self._wrote, self._seconds), _rate(self.read, self._read_seconds)
         both = zip(self._mean, present, strict=True)
         return Mean(*(np.where(np.isnan(mean), now, mean) for mean, now in both))
 
     def busy(self, hour: int) -> Busy:
         """Return the busy hour. The present hour of the day counts while no day is known of it."""
         present_in = _rate(self._wrote, self._seconds)
-        present_out = _rate(self._read, self._read_seconds)
+        present_out = _rate(self.read, self._read_seconds)
         totals_in, totals_out = np.full(HOURS, np.nan), np.full(HOURS, np.nan)
         for each in range(HOURS):
             totals_in[each] = _total(self.bytes_in[each])

@@ -20,6 +20,7 @@ from backends.load.leaders import CHUNK
 from backends.load.problems import Problems, refusal
 from backends.load.profile import hour_of, hour_of_day
 from backends.load.profile_file import ProfileFile
+from backends.load.split import known_sums, split
 from backends.load.view import View
 from backends.load.wire import (
     LOG_DIRS_VERSIONS,
@@ -28,6 +29,7 @@ from backends.load.wire import (
     Refused,
     log_dirs_request,
 )
+from backends.prometheus.source import NOTHING, Expected, Prometheus
 from common.clock import Clock
 from common.off_loop import OffLoop
 from controller.model.cluster import NO_ID
@@ -70,9 +72,11 @@ class Sampler:
         wall_ms: Callable[[], int],
         timing: Timing,
         file: ProfileFile,
+        prometheus: Prometheus,
     ) -> None:
         self._brokers, self._state, self._off_loop = brokers, state, off_loop
         self._clock, self._wall_ms, self._timing, self._file = clock, wall_ms, timing, file
+        self._prometheus, self._told = prometheus, NOTHING
         self.view: View | None = None
         """Of the last round; None before the first one has ended."""
         self.summary = LoadSummary(True)
@@ -80,11 +84,11 @@ class Sampler:
         """The rows of all brokers."""
         self._problems, self._group_problems = Problems(), Problems()
         """Of the last round, and of the last time that groups were asked for."""
-        self._samples = Samples(Layout())
+        self.samples = Samples(Layout())
         self.answers = Answers(self._problems)
         self._groups = Groups(brokers, off_loop, clock, timing.timeout)
         self._answered_ms: dict[int, int] = {}
-        self._window_at = self._groups_at = self._clock.now()
+        self._window_at = self._groups_at = self._read_at = self._clock.now()
         self._began: tuple[float, int] | None = None
         """When the last round has begun, by both clocks."""
         self._hour = hour_of(wall_ms())
@@ -92,7 +96,7 @@ class Sampler:
 
     async def run(self) -> None:
         """Sample until cancelled."""
-        self._samples = await self._off_loop.run(self._file.load, self._wall_ms())
+        self.samples = await self._off_loop.run(self._file.load, self._wall_ms())
         try:
             while True:
                 began = self._clock.now()
@@ -108,7 +112,7 @@ class Sampler:
                 spent = self._clock.now() - began
                 await self._clock.sleep(max(self._timing.sample - spent, self._timing.sample / 10))
         finally:
-            await self._off_loop.run(self._file.save, self._samples, self._wall_ms())
+            await self._off_loop.run(self._file.save, self.samples, self._wall_ms())
 
     async def _round(self) -> None:
         self._problems.begin()
@@ -130,13 +134,30 @@ class Sampler:
         if now - self._groups_at >= self._timing.groups or self._rounds == 1:
             self._groups_at = now
             self._group_problems.begin()
-            await self._groups.measure(live, self._samples, self._group_problems)
+            await self._measure_out(live)
             self._group_problems.log()
         if now - self._window_at >= self._timing.window - self._timing.sample / 2:
-            await self._off_loop.run(self._samples.close_window, now - self._window_at)
+            await self._off_loop.run(self.samples.close_window, now - self._window_at)
             self._window_at = now
         self.view, self.summary, self.by_broker = await self._off_loop.run(self._look)
         self._problems.log()
+
+    async def _measure_out(self, live: Sequence[int]) -> None:
+        """Add what consumers read: as a Prometheus tells, if one is set, else as far as groups commit it."""
+        samples, problems = self.samples, self._group_problems
+        read = await self._groups.measure(live, samples, problems)
+        brokers = self._state.cluster.brokers
+        hosts = {each: brokers[each].host for each in live if each in brokers}
+        leaders, wrote = self.answers.leaders.of, samples.newest_in()
+        measured = await self._off_loop.run(known_sums, wrote, leaders, live)
+        expected = Expected(hosts, measured)
+        told = await self._prometheus.measure(expected, self._wall_ms() / 1000, problems.add)
+        if told is not None:
+            read = await self._off_loop.run(split, told.bytes_out, samples.layout, leaders, read, wrote)
+        self._told = told or NOTHING
+        now = self._clock.now()
+        seconds, self._read_at = now - self._read_at, now
+        await self._off_loop.run(samples.add_read, read, seconds)
 
     async def _follow_clocks(self) -> None:
         """Forget the present intervals if a clock has jumped; end the hour."""
@@ -145,13 +166,13 @@ class Sampler:
         if began is not None:
             by_clock, by_wall = now - began[0], (wall - began[1]) / 1000
             if abs(by_clock - by_wall) > CLOCK_SLACK:
-                self._samples.forget()
+                self.samples.forget()
                 self._groups.forget()
                 self._problems.add(
                     f"the clock has jumped by {by_wall - by_clock:.0f} s: load is measured anew from now on"
                 )
         if (hour := hour_of(wall)) != self._hour:
-            samples, ended = self._samples, hour_of_day(self._hour * 3_600_000)
+            samples, ended = self.samples, hour_of_day(self._hour * 3_600_000)
             self._hour = hour
             await self._off_loop.run(samples.profile.end_hour, ended)
             await self._off_loop.run(self._file.save, samples, wall)
@@ -177,10 +198,10 @@ class Sampler:
         await self._off_loop.run(self._take, topics, leaders)
 
     def _take(self, topics: list[Topic], leaders: list[npt.NDArray[np.int32]]) -> None:
-        layout = self._samples.layout
+        layout = self.samples.layout
         if topics != layout.topics:
             layout = Layout(topics)
-            self._samples = self._samples.moved_to(layout)
+            self.samples = self.samples.moved_to(layout)
             self._groups.forget()
         self.answers.update(layout, np.concatenate(leaders))
         gone = self._answered_ms.keys() - self._state.cluster.brokers.keys()
@@ -212,7 +233,7 @@ class Sampler:
             return
         first, last = [await self._offsets(broker, is_first=each) for each in (True, False)]
         answer = Answer(broker, led, sizes, last, first, asked, answered)
-        await self._off_loop.run(self._samples.add, answer)
+        await self._off_loop.run(self.samples.add, answer)
 
     async def _offsets(self, broker: int, *, is_first: bool) -> Ints:
         """Return the first or the last offset of each row that a broker leads."""
@@ -232,7 +253,7 @@ class Sampler:
         return await self._brokers.exchange(broker, key, versions, body, self._timing.timeout)
 
     def _look(self) -> tuple[View, LoadSummary, Sequence[LoadRow]]:
-        samples, wall = self._samples, self._wall_ms()
+        samples, wall = self.samples, self._wall_ms()
         bytes_in, estimated = samples.bytes_in()
         view = View(
             samples.layout,
@@ -245,7 +266,10 @@ class Sampler:
             samples.profile.busy(hour_of_day(wall)),
             samples.profile.mean(),
             wall,
+            self._told.cpu,
         )
         busy = view.busy.hour
-        summary = LoadSummary(True, (), wall, view.coverage, view.total(), busy, view.hours())
+        summary = LoadSummary(
+            True, (), wall, view.coverage, view.total(), busy, view.hours(), self._told.matched
+        )
         return view, summary, view.brokers()

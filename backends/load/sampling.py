@@ -16,7 +16,7 @@ from common.off_loop import OffLoop
 from common.tasks import cancel, spawn
 from controller.cluster.config_keys import BROKER_KEYS
 from controller.model.cluster import ResourceType
-from controller.model.configs import LOAD_SAMPLING
+from controller.model.configs import LOAD_PROMETHEUS, LOAD_PROMETHEUS_BROKERS, LOAD_SAMPLING, list_items
 from controller.model.load import LoadPage, LoadRow, LoadSort, LoadSummary, LoadUnit, Rates
 from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import State
@@ -25,6 +25,7 @@ from controller.state.state import State
 if TYPE_CHECKING:
     from backends.load.asking import Brokers
     from backends.load.sampler import Sampler, Timing
+    from backends.prometheus.source import Configured
 
 log = logging.getLogger(__name__)
 
@@ -92,8 +93,18 @@ class LoadSampling:
         return None if view is None or row is None else view.rates(row)
 
     def _is_on(self) -> bool:
-        configured = self._setup.state.settings.config(ResourceType.BROKER, CLUSTER_DEFAULT, LOAD_SAMPLING)
-        return (configured or BROKER_KEYS[LOAD_SAMPLING].default) == "on"
+        return self._config(LOAD_SAMPLING) == "on"
+
+    def _prometheus(self) -> "Configured | None":
+        from backends.prometheus.source import Configured
+
+        url, brokers = self._config(LOAD_PROMETHEUS), self._config(LOAD_PROMETHEUS_BROKERS)
+        pairs = (each.rpartition("=") for each in list_items(brokers))
+        return Configured(url.strip(), {value: int(broker) for value, _, broker in pairs}) if url else None
+
+    def _config(self, key: str) -> str:
+        configured = self._setup.state.settings.config(ResourceType.BROKER, CLUSTER_DEFAULT, key)
+        return configured or BROKER_KEYS[key].default or ""
 
     def _start(self) -> None:
         if find_spec("numpy") is None:
@@ -103,6 +114,7 @@ class LoadSampling:
             return
         from backends.load.profile_file import ProfileFile
         from backends.load.sampler import Sampler, Timing
+        from backends.prometheus.source import Prometheus
 
         setup = self._setup
         brokers = self._new_brokers()
@@ -114,6 +126,7 @@ class LoadSampling:
             setup.wall_ms,
             setup.timing or Timing(),
             ProfileFile(setup.folder),
+            Prometheus(self._prometheus, setup.off_loop),
         )
 
         async def sample() -> None:

@@ -29,6 +29,8 @@ class View(NamedTuple):
     busy: Busy
     mean: Mean
     measured_ms: int
+    cpu: Mapping[int, float]
+    """The fraction of each broker's CPU that is in use, where it is known."""
 
     @property
     def coverage(self) -> float:
@@ -123,7 +125,8 @@ class View(NamedTuple):
         fetched = None if held is None else self._fetched(broker, held)
         figures = self._figures(sums, at)
         sent = _known(sums.sent[at].item())
-        return LoadRow(broker, None, None, *figures, fetched, sent, self.answered_ms.get(broker))
+        answered, cpu = self.answered_ms.get(broker), self.cpu.get(broker)
+        return LoadRow(broker, None, None, *figures, fetched, sent, answered, cpu)
 
     def _fetched(self, broker: int, held: npt.NDArray[np.int32]) -> float | None:
         followed = held[self.leaders[held] != broker]

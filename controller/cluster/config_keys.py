@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from enum import IntEnum
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from controller.model.configs import (
     CANCEL_MODE,
@@ -19,6 +20,8 @@ from controller.model.configs import (
     HEALTH_GUARD,
     LEADER_RATE,
     LEADER_REPLICAS,
+    LOAD_PROMETHEUS,
+    LOAD_PROMETHEUS_BROKERS,
     LOAD_SAMPLING,
     LOG_DIRS_RATE,
     MAX_DISK_USAGE,
@@ -146,6 +149,25 @@ def broker_ids(value: str) -> str | None:
     """Accept a list of broker ids."""
     valid = all(_BROKER_ID.fullmatch(item) and int(item) <= INT_MAX for item in list_items(value))
     return None if valid else "a list of broker ids"
+
+
+def http_url(value: str) -> str | None:
+    """Accept the URL of an HTTP server, or an empty text for none."""
+    expected = "http://HOST:PORT or https://HOST:PORT, without a user: all may read it who may read configs"
+    try:
+        parts = urlsplit(value.strip())
+        valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        return expected
+    extra = parts.username or parts.password or parts.query or parts.fragment
+    return None if not value.strip() or (valid and not extra) else expected
+
+
+def labelled_brokers(value: str) -> str | None:
+    """Accept a list of `VALUE=ID`."""
+    pairs = [item.rpartition("=") for item in list_items(value)]
+    valid = all(label and broker and broker_ids(broker) is None for label, _, broker in pairs)
+    return None if valid else "a list of VALUE=ID, such as 10.0.0.1:9404=1"
 
 
 def schedule(value: str, zones: Zones) -> str | None:
@@ -436,6 +458,21 @@ _CLUSTER_WIDE = [
         "Measure what producers write and consumers read, by partition, once a minute. It needs the extra"
         " `propose`.",
         one_of("on", "off"),
+    ),
+    ConfigKey(
+        LOAD_PROMETHEUS,
+        ConfigType.STRING,
+        "",
+        "The URL of a Prometheus that has metrics of the brokers, for what consumers read and for the CPU.",
+        http_url,
+    ),
+    ConfigKey(
+        LOAD_PROMETHEUS_BROKERS,
+        ConfigType.LIST,
+        "",
+        "Brokers whose hosts are not in the label `instance` of the series of Prometheus: `VALUE=ID,…`, where"
+        " the value is that of any label, or the host of `instance`.",
+        labelled_brokers,
     ),
     _int(NUM_PARTITIONS, 1, "Default number of partitions of a new topic.", 1),
     _int(REPLICATION_FACTOR, 1, "Default replication factor of a new topic.", 1),

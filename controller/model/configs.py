@@ -142,6 +142,8 @@ PACE_FACTOR = "reassignment.pace.produce.latency.factor"
 PACE_UNREACHABLE = "reassignment.pace.unreachable"
 PACE_TOPIC = "reassignment.pace.topic"
 LOAD_SAMPLING = "reassignment.load.sampling"
+LOAD_PROMETHEUS = "reassignment.load.prometheus.url"
+LOAD_PROMETHEUS_BROKERS = "reassignment.load.prometheus.brokers"
 PACE_CONFIGS = (PACE, PACE_MS, PACE_FACTOR, PACE_UNREACHABLE, PACE_TOPIC)
 
 # Topic configs of the embedded cluster. They override the server's settings of the same names.

@@ -62,6 +62,8 @@ class LoadRow(NamedTuple):
     """Only of brokers: what followers elsewhere fetch from it."""
     measured_ms: int | None = None
     """Only of brokers: when it has answered last."""
+    cpu: float | None = None
+    """Only of brokers, and only by a Prometheus: the fraction of its CPU that is in use."""
 
 
 class LoadPage(NamedTuple):
@@ -88,6 +90,8 @@ class LoadSummary(NamedTuple):
     """The hour of the day, in UTC, in which producers write most; None before anything is known of it."""
     hours: Sequence[Rates] = ()
     """What is known of each hour of the day, in UTC; only the first two fields."""
+    matched: Sequence[str] = ()
+    """Which metrics of a Prometheus have told which figures, one line each."""
 
 
 class Loads(Protocol):

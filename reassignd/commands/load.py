@@ -22,10 +22,10 @@ UNITS = {"brokers": "broker", "topics": "topic", "partitions": "partition"}
 SORTS = ("in", "out", "busy")
 
 HEAD = ("broker", "topic", "partition", "leader", "in", "out", "fetches", "sends", "busy in", "busy out")
-FULL_HEAD = (*HEAD, "quality", "known")
+FULL_HEAD = (*HEAD, "cpu", "quality", "known")
 OPTIONAL = frozenset(FULL_HEAD) - {"in", "out", "quality"}
 """Columns that are left out if no row has something there."""
-SPARE = ("busy out", "sends", "fetches", "known", "busy in")
+SPARE = ("busy out", "sends", "fetches", "known", "busy in", "cpu")
 """Columns that are left out on a narrow terminal, in this order."""
 
 ON = "`reassignd load --sampling on` switches it on"
@@ -91,6 +91,7 @@ def _foot(answer: Row, unit: str) -> Iterator[str]:
     yield from more_lines(answer, "total", UNITS[unit])
     if unit == "brokers" and len(answer["rows"]) == answer["total"] and (skew := _skew(answer["rows"])):
         yield skew
+    yield from answer["matched"]
     if answer["busy_hour"] is not None:
         hour, total = answer["busy_hour"], answer["all"]["in_busy"]
         yield f"The busy hour is {hour:02}:00 to {(hour + 1) % 24:02}:00 UTC: in {_rate(total)}"
@@ -121,6 +122,7 @@ def _cells(row: Row, unit: str) -> Row:
         "sends": _rate(row["replication_out"]) if is_broker else "",
         "busy in": "" if rates["in_busy"] is None else in_rate(rates["in_busy"]),
         "busy out": "" if rates["out_busy"] is None else in_rate(rates["out_busy"]),
+        "cpu": "" if row["cpu"] is None else f"{100 * row['cpu']:.0f}%",
         "quality": row["quality"],
         "known": "" if row["coverage"] in {0, 1} else f"{100 * row['coverage']:.0f}%",
     }

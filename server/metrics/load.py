@@ -19,6 +19,13 @@ def _coverage(scrape: Scrape) -> Samples:
         yield (str(row.broker),), row.coverage
 
 
+def _cpu(scrape: Scrape) -> Samples:
+    load = scrape.sources.load
+    for row in () if load is None else load.by_broker():
+        if row.cpu is not None:
+            yield (str(row.broker),), row.cpu
+
+
 LOAD_METRICS = (
     Metric(
         "reassignd_broker_load_bytes_per_second",
@@ -35,5 +42,13 @@ LOAD_METRICS = (
         ("broker",),
         _coverage,
         "Fraction of the partitions that a broker leads of which the bytes in are known.",
+    ),
+    Metric(
+        "reassignd_broker_load_cpu_ratio",
+        "gauge",
+        ("broker",),
+        _cpu,
+        "Fraction of a broker's CPU that is in use, as another Prometheus tells"
+        " (`reassignment.load.prometheus.url`). Without samples where it is not known.",
     ),
 )

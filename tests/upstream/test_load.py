@@ -18,6 +18,7 @@ from backends.load import columns
 from backends.load.asking import BrokerFrames
 from backends.load.profile_file import ProfileFile
 from backends.load.sampler import Sampler, Timing
+from backends.prometheus.source import Prometheus
 from backends.upstream.client import UpstreamClient
 from common.clock import RealClock, wall_clock
 from common.off_loop import WorkerThread
@@ -134,7 +135,8 @@ async def test_what_producers_and_consumers_did_is_found(
     consumer.assign([TopicPartition("small", 0)])
     await asyncio.to_thread(commit, consumer, 0)
     brokers = BrokerFrames(state, ClientSettings(), clock)
-    sampler = Sampler(brokers, state, off_loop, clock, wall_clock, TIMING, ProfileFile(None))
+    prometheus = Prometheus(lambda: None, off_loop)
+    sampler = Sampler(brokers, state, off_loop, clock, wall_clock, TIMING, ProfileFile(None), prometheus)
     run = spawn(sampler.run(), "load")
     await rounds(sampler, 1)
     tasks = [spawn(write(client, topic, each), topic) for topic, each in written.items()]
@@ -148,12 +150,12 @@ async def test_what_producers_and_consumers_did_is_found(
     await client.close()
     off_loop.close()
     assert list(sampler.summary.problems) == []
-    samples, errors, estimated = sampler._samples, {}, {}
+    samples, errors, estimated = sampler.samples, {}, {}
     for topic, each in written.items():
         row = samples.layout.row(topic, 0)
         errors[topic] = abs(float(samples.wrote[row]) / each.bytes - 1)
         estimated[topic] = bool(samples.estimated[row])
-    read = float(samples.profile._read[samples.layout.row("small", 0)])
+    read = float(samples.profile.read[samples.layout.row("small", 0)])
     errors["consumer"] = abs(read / written["small"].bytes - 1)
     log.info("errors: %s", {name: f"{error:.2%}" for name, error in errors.items()})
     assert estimated == {"small": False, "large": False, "deleted": True}

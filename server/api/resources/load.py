@@ -66,6 +66,10 @@ class Load(Struct):
     measured_ms: Annotated[
         int | None, Meta(description="When a broker has answered last; null for others, and before that.")
     ]
+    cpu: Annotated[
+        float | None,
+        Meta(description="The fraction of a broker's CPU in use, by a Prometheus; null if it is not known."),
+    ]
 
 
 class LoadAnswer(Struct):
@@ -84,6 +88,9 @@ class LoadAnswer(Struct):
         int | None, Meta(description="The hour of the day, in UTC, in which producers write most.")
     ]
     hours: Annotated[list[Hour], Meta(description="The 24 hours of the day in UTC; none before a round.")]
+    matched: Annotated[
+        list[str], Meta(description="Which metrics of a Prometheus have told which figures, one line each.")
+    ]
     total: Annotated[int, Meta(description="Number of rows of all pages.")]
     rows: list[Load]
     next: Annotated[int | None, Meta(description="The `offset` of the next page.")]
@@ -132,6 +139,7 @@ def _answer(summary: LoadSummary, rows: list[Load], total: int, following: int |
         _rates(summary.rates),
         summary.busy_hour,
         [Hour(each.bytes_in, each.bytes_out) for each in summary.hours],
+        list(summary.matched),
         total,
         rows,
         following,
@@ -149,6 +157,7 @@ def _row(row: LoadRow) -> Load:
         row.quality,
         row.coverage,
         row.measured_ms,
+        row.cpu,
     )
 
 

@@ -29,6 +29,7 @@ function columns(first) {
 const brokerColumns = columns({ label: "broker", ...content((row) => h("a", { href: `#/brokers/${row.broker}` }, String(row.broker))) });
 brokerColumns.splice(3, 0,
   { label: "followers fetch", number: true, text: (row) => known(row.replication_in) },
+  { label: "CPU", number: true, text: (row) => (row.cpu === null ? "" : `${Math.round(100 * row.cpu)}\u00a0%`) },
   { label: "leaders send", number: true, text: (row) => known(row.replication_out) });
 
 // How far the broker with the most is above the mean.
@@ -47,6 +48,7 @@ function overall(answer) {
     ["in", known(answer.all.in)],
     ["out", known(answer.all.out)],
     ["the broker with the most in", skew(answer.rows, answer.total)],
+    ["bytes out and CPU", answer.matched.join("; ") || null],
     ["partitions known", `${Math.round(100 * answer.coverage)}\u00a0%`],
     ["busy hour, UTC", answer.busy_hour === null ? null : `${hour(answer.busy_hour)} to ${hour(answer.busy_hour + 1)}`],
     ["measured", age ? `${age} ago` : null],

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ from backends.load import sampling
 from backends.load.asking import Encode
 from backends.load.sampler import Timing
 from backends.load.sampling import NO_NUMPY, LoadSampling, Setup
+from backends.prometheus import source
 from common.off_loop import InlineExecutor
 from common.tasks import cancel, spawn
-from controller.model.configs import LOAD_SAMPLING
-from controller.model.load import LoadRow, LoadSort, LoadUnit, Quality, Rates
+from controller.model.configs import LOAD_PROMETHEUS, LOAD_PROMETHEUS_BROKERS, LOAD_SAMPLING
+from controller.model.load import LoadRow, LoadSort, LoadSummary, LoadUnit, Quality, Rates
 from protocol.apis import ApiKey
 from protocol.codec.wire import codec
 from protocol.frames import ResponseFrame
@@ -29,6 +31,7 @@ from protocol.messages.offset_fetch_response import (
     OffsetFetchResponseTopics,
 )
 from tests.backends.harness import SETTINGS, EmbeddedHarness
+from tests.backends.prometheus.fake_prometheus import NODE, STRIMZI, FakePrometheus
 
 TIMING = Timing(sample=10, groups=20, window=20)
 HOUR_MS = 3_600_000
@@ -120,7 +123,7 @@ async def world(tmp_path: Path) -> AsyncIterator[Sampled]:
 
 async def test_nothing_is_asked_while_sampling_is_off(world: Sampled) -> None:
     await world.harness.advance(30)
-    assert world.load.summary() == (False, (), None, 0.0, world.load.summary().rates, None, ())
+    assert world.load.summary() == LoadSummary(False)
     assert (world.rows(), world.load.rates("hot", 0), world.load.by_broker()) == ([], None, ())
 
 
@@ -237,6 +240,51 @@ async def test_a_file_that_cannot_be_read_is_not_used(
     await world.sampled()
     assert world.figures()[0][2] == 1024.0
     assert "load is measured anew" in caplog.text
+
+
+@pytest.fixture
+def prometheus(world: Sampled, monkeypatch: pytest.MonkeyPatch) -> FakePrometheus:
+    """A Prometheus with figures of broker 1, which leads the hot topic."""
+    fake = FakePrometheus()
+    fake.scrape({"instance": "one:9404"}, STRIMZI, bytes_out=5_000, bytes_in=1_024)
+    fake.scrape({"instance": "one:9100"}, NODE, 0, 0)
+
+    async def ask(url: str, query: str) -> bytes:
+        fake.now = world.wall() / 1000
+        return await fake.body(url, query)
+
+    monkeypatch.setattr(source, "Prometheus", partial(source.Prometheus, ask_url=ask))
+    return fake
+
+
+async def test_a_prometheus_tells_bytes_out_and_the_cpu(world: Sampled, prometheus: FakePrometheus) -> None:
+    await world.harness.configure(**{LOAD_PROMETHEUS: "http://there:9090", LOAD_PROMETHEUS_BROKERS: "one=1"})
+    await world.sampled(4)
+    first, second = world.load.by_broker()[:2]
+    assert first.rates.bytes_out == pytest.approx(5_000)
+    assert first.cpu == pytest.approx(0.4)
+    assert (second.rates.bytes_out, second.cpu) == (None, None)
+    assert "kafka_server_brokertopicmetrics_bytesout_total" in world.load.summary().matched[0]
+    assert {"bytes out unknown", "CPU unknown"} <= {
+        each.split(": ")[1] for each in world.load.summary().problems
+    }
+
+
+async def test_when_it_disappears_its_figures_are_unknown(world: Sampled, prometheus: FakePrometheus) -> None:
+    await world.harness.configure(**{LOAD_PROMETHEUS: "http://there:9090", LOAD_PROMETHEUS_BROKERS: "one=1"})
+    await world.sampled(4)
+    prometheus.broken = b"<html>"
+    await world.harness.advance(TIMING.groups + TIMING.sample)
+    first = world.load.by_broker()[0]
+    assert first.rates.bytes_in == pytest.approx(1_024)
+    assert (first.rates.bytes_out, first.cpu) == (None, None)
+    assert world.load.summary().matched == ()
+
+
+async def test_a_prometheus_that_is_not_set_is_not_asked(world: Sampled, prometheus: FakePrometheus) -> None:
+    await world.sampled(3)
+    assert prometheus.queries == []
+    assert world.load.by_broker()[0].rates.bytes_out == 0
 
 
 async def test_switching_off_forgets_the_figures(world: Sampled) -> None:

@@ -7,6 +7,8 @@ from controller.cluster.config_keys import (
     ConfigKey,
     ConfigType,
     fraction,
+    http_url,
+    labelled_brokers,
     one_of,
     some_of,
     whole,
@@ -71,3 +73,30 @@ def test_names_must_be_among_the_allowed_ones() -> None:
     assert one_of("true", "false")("yes") == "one of true, false"
     assert some_of("delete", "compact")("compact, delete") is None
     assert some_of("delete", "compact")("compact,shred") == "a list of delete, compact"
+
+
+@pytest.mark.parametrize("value", ["", " ", "http://there:9090", "https://there/select/0/prometheus"])
+def test_a_url_names_a_host(value: str) -> None:
+    assert http_url(value) is None
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "there:9090",
+        "ftp://there",
+        "http://",
+        "http://me:secret@there",
+        "http://there:x",
+        "http://[",
+        "http://a?b",
+    ],
+)
+def test_other_urls_are_refused_and_those_with_a_password_too(value: str) -> None:
+    assert str(http_url(value)).startswith("http://HOST:PORT or https://HOST:PORT, without a user")
+
+
+def test_brokers_are_listed_by_labels() -> None:
+    assert [labelled_brokers(value) for value in ("", "10.0.0.1:9404=1, b=2", "a=b=3")] == [None] * 3
+    for value in ("1", "a=", "=1", "a=b", "a=99999999999"):
+        assert labelled_brokers(value) == "a list of VALUE=ID, such as 10.0.0.1:9404=1"

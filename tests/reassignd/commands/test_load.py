@@ -20,6 +20,7 @@ BROKER = {
     "quality": "estimated",
     "coverage": 0.5,
     "measured_ms": 1_000,
+    "cpu": None,
 }
 OTHER = {**BROKER, "broker": 2, "rates": {**RATES, "in": 1_000_000.0}}
 PARTITION = {**BROKER, "topic": "orders", "partition": 7}
@@ -34,6 +35,7 @@ def answer(**fields: Any) -> dict[str, Any]:
         "all": {**RATES, "in": 4_000_000.0},
         "busy_hour": 23,
         "hours": [],
+        "matched": [],
         "total": 2,
         "rows": [],
         "next": None,
@@ -88,6 +90,15 @@ def test_partitions_are_listed_with_their_leader(stub: LoadStub, capsys: pytest.
     lines = printed(capsys, "partitions", "--top", "1", "--sort", "busy")
     assert lines[1].split()[:4] == ["TOPIC", "PARTITION", "LEADER", "IN"]
     assert lines[3] == "More of 9 partitions: --offset 1"
+
+
+def test_what_a_prometheus_has_told_is_named(stub: LoadStub, capsys: pytest.CaptureFixture[str]) -> None:
+    stub.rows = [{**BROKER, "cpu": 0.254}]
+    stub.fields = {"matched": ["CPU of broker 1: Prometheus, node_cpu_seconds_total"]}
+    lines = printed(capsys)
+    assert lines[1].split()[-3:] == ["CPU", "QUALITY", "KNOWN"]
+    assert lines[2].split()[-3:] == ["25%", "estimated", "50%"]
+    assert "CPU of broker 1: Prometheus, node_cpu_seconds_total" in lines
 
 
 def test_a_page_of_brokers_has_no_skew(stub: LoadStub, capsys: pytest.CaptureFixture[str]) -> None:

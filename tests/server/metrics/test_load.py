@@ -12,6 +12,7 @@ def test_a_broker_has_the_rates_that_are_known() -> None:
         5,
     ]
     assert value(samples, "reassignd_broker_load_coverage", broker="2") == 0
+    assert value(samples, "reassignd_broker_load_cpu_ratio", broker="1") == 0.25
     assert len([each for each, _ in samples if each == name]) == 3
 
 

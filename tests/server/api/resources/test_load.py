@@ -7,7 +7,7 @@ from controller.model.load import LoadPage, LoadRow, LoadSort, LoadSummary, Load
 from tests.server.api.api_client import ApiClient
 
 ROWS = [
-    LoadRow(1, None, None, Rates(30, 10, 60, None, 20), Quality.EXACT, 1.0, 5, 60, 1_000),
+    LoadRow(1, None, None, Rates(30, 10, 60, None, 20), Quality.EXACT, 1.0, 5, 60, 1_000, 0.25),
     LoadRow(2, None, None, Rates(), Quality.UNKNOWN, 0.0),
 ]
 
@@ -52,6 +52,7 @@ async def test_brokers_are_listed_with_what_is_known_of_them() -> None:
         "quality": "exact",
         "coverage": 1.0,
         "measured_ms": 1_000,
+        "cpu": 0.25,
     }
     assert (answer["rows"][1]["quality"], answer["next"]) == ("unknown", None)
 

@@ -1,0 +1,205 @@
+"""Bytes out and CPU from a Prometheus, in the names of each kind of exporter."""
+
+import json
+from collections.abc import AsyncIterator
+
+import numpy as np
+import pytest
+
+from backends.load.layout import Layout, Topic
+from backends.load.problems import Problems
+from backends.load.split import known_sums, split
+from backends.prometheus.http_api import read_vector
+from backends.prometheus.instances import Instances
+from backends.prometheus.source import Configured, Expected, Prometheus, Told
+from common.off_loop import InlineExecutor
+from tests.backends.prometheus.fake_prometheus import (
+    CONFLUENT,
+    LOWERCASE,
+    MSK,
+    NODE,
+    STRIMZI,
+    FakePrometheus,
+    running_prometheus,
+)
+
+HOSTS = {1: "kafka-1.kafka.svc", 2: "10.0.0.2"}
+IN = {1: 50_000.0, 2: 70_000.0}
+
+
+@pytest.fixture
+async def fake() -> AsyncIterator[FakePrometheus]:
+    async with running_prometheus() as running:
+        yield running
+
+
+class Asked:
+    """One measurement."""
+
+    def __init__(self, fake: FakePrometheus, **given: int) -> None:
+        self.problems = Problems()
+        self.wall, self.configured = 1_000.0, Configured(fake.url, given)
+
+    async def told(self) -> Told:
+        prometheus = Prometheus(lambda: self.configured, InlineExecutor())
+        told = await prometheus.measure(Expected(HOSTS, IN), self.wall, self.problems.add)
+        assert told is not None
+        return told
+
+    def lines(self) -> list[str]:
+        return list(self.problems.lines())
+
+
+def scrape_both(fake: FakePrometheus, text: str, bytes_in: float = 50_000.0) -> None:
+    fake.scrape({"instance": "kafka-1.kafka.svc:9404"}, text, 200_000, bytes_in)
+    fake.scrape({"instance": "10.0.0.2:9404"}, text, 300_000, 70_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "metric"),
+    [
+        (STRIMZI, "kafka_server_brokertopicmetrics_bytesout_total"),
+        (MSK, "kafka_server_BrokerTopicMetrics_OneMinuteRate"),
+        (LOWERCASE, "kafka_server_brokertopicmetrics_oneminuterate"),
+        (CONFLUENT, "kafka_server_brokertopicmetrics_bytesoutpersec"),
+    ],
+)
+async def test_each_kind_of_exporter_is_detected(fake: FakePrometheus, text: str, metric: str) -> None:
+    scrape_both(fake, text)
+    told = await Asked(fake).told()
+    assert told.bytes_out == {1: {"hot": pytest.approx(200_000)}, 2: {"hot": pytest.approx(300_000)}}
+    assert told.matched[0] == f"bytes out of broker 1, 2: Prometheus, {metric}"
+
+
+async def test_brokers_may_have_different_exporters(fake: FakePrometheus) -> None:
+    fake.scrape({"pod": "kafka-1", "instance": "172.16.0.9:9404"}, STRIMZI, 200_000, 50_000)
+    fake.scrape({"instance": "10.0.0.2:11001"}, MSK, 300_000, 70_000)
+    asked = Asked(fake)
+    told = await asked.told()
+    assert {broker: topics["hot"] for broker, topics in told.bytes_out.items()} == {
+        1: pytest.approx(200_000),
+        2: pytest.approx(300_000),
+    }
+    assert told.cpu == {2: 0.25}
+    assert asked.lines() == ["broker 1: CPU unknown: Prometheus has no series of it"]
+
+
+async def test_the_cpu_is_that_of_the_node_exporter(fake: FakePrometheus) -> None:
+    scrape_both(fake, STRIMZI)
+    fake.scrape({"instance": "kafka-1:9100"}, NODE, 0, 0)
+    fake.scrape({"instance": "another-host:9100"}, NODE, 0, 0)
+    fake.scrape({"instance": "10.0.0.2:9100"}, NODE, 0, 0)
+    asked = Asked(fake)
+    assert (await asked.told()).cpu == {1: pytest.approx(0.4), 2: pytest.approx(0.4)}
+    assert asked.lines() == []
+
+
+async def test_labels_that_name_no_host_are_given(fake: FakePrometheus) -> None:
+    fake.scrape({"instance": "127.0.0.1:7071"}, STRIMZI, 200_000, 50_000)
+    fake.scrape({"instance": "here:7072", "zone": "b"}, STRIMZI, 300_000, 70_000)
+    asked = Asked(fake)
+    assert (await asked.told()).bytes_out == {}
+    assert asked.lines()[0] == (
+        "broker 1, 2: bytes out unknown: Prometheus has no series of it, but of 127.0.0.1:7071, here:7072,"
+        " which is no broker's host"
+    )
+    given = Asked(fake, **{"127.0.0.1:7071": 1, "here": 2})
+    assert set((await given.told()).bytes_out) == {1, 2}
+
+
+async def test_a_prometheus_that_lies_about_bytes_in_is_not_believed(fake: FakePrometheus) -> None:
+    scrape_both(fake, STRIMZI, bytes_in=500_000)
+    asked = Asked(fake)
+    assert set((await asked.told()).bytes_out) == {2}
+    assert asked.lines()[0] == (
+        "broker 1: bytes out unknown: Prometheus has 500 kB/s in, where logs have grown by 50 kB/s"
+    )
+
+
+async def test_series_that_contradict_each_other_are_not_believed(fake: FakePrometheus) -> None:
+    scrape_both(fake, STRIMZI)
+    fake.scrape({"instance": "10.0.0.2:9404", "job": "other"}, STRIMZI, 900_000, 70_000)
+    asked = Asked(fake)
+    assert set((await asked.told()).bytes_out) == {1}
+    assert "Prometheus has different figures of the topic hot" in asked.lines()[0]
+
+
+@pytest.mark.parametrize(
+    ("broken", "reason"),
+    [
+        (b"<html>", "its answer is not that of a Prometheus"),
+        (b'{"status": "error", "error": "too many series"}', "it refuses the query: too many series"),
+        (b'{"status": "success", "data": {"resultType": "scalar", "result": []}}', "a scalar in place"),
+        (b'{"status": "success", "data": {"resultType": "vector", "result": [{"metric": {}}]}}', "value"),
+    ],
+)
+async def test_an_answer_that_makes_no_sense_is_one_line(
+    fake: FakePrometheus, broken: bytes, reason: str
+) -> None:
+    fake.broken = broken
+    asked = Asked(fake)
+    assert await asked.told() == Told({}, {}, ())
+    (line,) = asked.lines()
+    assert line.startswith(f"bytes out and CPU are unknown: Prometheus {fake.url}: ")
+    assert reason in line
+
+
+async def test_a_prometheus_that_is_not_there_is_one_line(fake: FakePrometheus) -> None:
+    asked = Asked(fake)
+    asked.configured = Configured("http://127.0.0.1:1", {})
+    assert await asked.told() == Told({}, {}, ())
+    assert len(asked.lines()) == 1
+
+
+async def test_an_answer_of_another_time_is_not_believed(fake: FakePrometheus) -> None:
+    scrape_both(fake, STRIMZI)
+    asked = Asked(fake)
+    asked.wall = 2_000.0
+    assert (await asked.told()).bytes_out == {}
+    assert "its clock differs by 1000 s" in asked.lines()[0]
+
+
+def test_what_is_no_number_is_left_out() -> None:
+    rows = [{"metric": {}, "value": [5, text]} for text in ("NaN", "+Inf", "2")]
+    body = json.dumps({"status": "success", "data": {"resultType": "vector", "result": rows}})
+    assert [each.value for each in read_vector(body.encode()).series] == [2]
+
+
+def test_a_name_of_several_brokers_names_none() -> None:
+    instances = Instances({1: "localhost", 2: "localhost", 3: "b.one", 4: "b.two"}, {})
+    labels = [{"instance": "localhost:1"}, {"pod": "b"}, {"instance": "b.one:1"}, {"broker_id": "2"}, {}]
+    assert [instances.broker(each) for each in labels] == [None, None, 3, 2, None]
+
+
+LAYOUT = Layout([Topic("a", b"a", 3), Topic("b", b"b", 1)])
+LEADERS = np.array([1, 1, 2, 2], np.int32)
+
+
+def divided(told: dict[int, dict[str, float]], read: list[float], wrote: list[float]) -> list[float | None]:
+    found = split(told, LAYOUT, LEADERS, np.array(read, np.float64), np.array(wrote, np.float32))
+    return [None if np.isnan(each) else round(each, 3) for each in found.tolist()]
+
+
+def test_a_topic_is_split_by_what_groups_read() -> None:
+    assert divided({1: {"a": 90}, 2: {"a": 7, "b": 5}}, [1, 2, 4, np.nan], [9, 1, 1, 1]) == [30, 60, 7, 5]
+
+
+def test_without_groups_a_topic_is_split_by_what_is_written() -> None:
+    assert divided({1: {"a": 90}, 2: {}}, [0, 0, 0, 0], [8, 1, np.nan, 0]) == [80, 10, 0, 0]
+
+
+def test_a_broker_of_which_nothing_is_told_is_unknown() -> None:
+    assert divided({1: {"a": 90}}, [0, 0, 0, 0], [0, 0, 0, 0]) == [45, 45, None, None]
+
+
+def test_a_topic_that_groups_read_and_that_has_no_figure_is_unknown() -> None:
+    assert divided({1: {}, 2: {}}, [1, 0, 0, 0], [1, 1, 1, 1]) == [None, None, None, 0]
+
+
+def test_what_followers_serve_is_that_of_the_topic() -> None:
+    assert divided({1: {"a": 90, "b": 6}, 2: {}}, [0, 0, 0, 0], [1, 2, 0, 1]) == [30, 60, 0, 6]
+
+
+def test_a_sum_is_known_where_all_of_it_is() -> None:
+    rates = np.array([1, 2, np.nan, 5], np.float32)
+    assert known_sums(rates, LEADERS, [1, 2, 3]) == {1: 3.0}
