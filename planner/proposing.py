@@ -5,7 +5,8 @@ Spark reads.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from common.wording import counted
 from planner.model.snapshot import TOPIC_PARTITION, Broker, Snapshot, read_snapshot
+from planner.proposals.problem.factors import TopicFactor
 from planner.proposals.problem.goal import (
     LEADER_LOADS,
     RATE_LOADS,
@@ -85,10 +87,13 @@ def read_goal_options(words: Sequence[str], options: Mapping[str, Any]) -> GoalO
     chosen, excluded = options.get("topics"), options.get("exclude_topics")
     given = {"--topics": chosen, "--exclude-topics": excluded}
     choice = " and ".join(f"{option} '{text}'" for option, text in given.items() if text is not None)
+    may_change = chosen_topics(chosen, excluded)
+    if goal.factors and _given(words).keys() == {"rf"}:
+        may_change, choice = _only_of_factors(goal, may_change), choice or f"rf {goal.factors[0]}"
     partitions = options.get("partitions")
     return GoalOptions(
         goal,
-        chosen_topics(chosen, excluded),
+        may_change,
         bool(options.get("skip_moving")),
         choice,
         bool(options.get("strict_sizes")),
@@ -348,7 +353,7 @@ WITH_VALUE = {
     "demote": "broker ids, such as demote 3,4",
     "relieve": "broker ids, such as relieve 3,4",
     "add": "broker ids, such as add 7",
-    "rf": "a replication factor, such as rf 3",
+    "rf": "a replication factor, such as rf 3, or factors of topics, such as rf 3:'a.*' 2:'b.*'",
 }
 WITHOUT_VALUE = ("balance", "racks", "leaders")
 
@@ -360,7 +365,7 @@ def read_goal(words: Sequence[str]) -> Goal:
     """
     given = _given(words)
     drain, demoted, relieved, added = (
-        broker_ids(name, given[name]) if name in given else frozenset[int]()
+        broker_ids(name, given[name][0]) if name in given else frozenset[int]()
         for name in ("drain", "demote", "relieve", "add")
     )
     if both := drain & added:
@@ -368,12 +373,14 @@ def read_goal(words: Sequence[str]) -> Goal:
     if both := drain & demoted:
         raise ProposalError([f"broker {min(both)} is drained: it leads nothing afterwards; do not demote it"])
     even = bool(given.keys() & {"add", "balance"})
+    factor, factors = _factors(given.get("rf", ()))
     return Goal(
         drain=drain,
         demote=demoted,
         relieve=relieved,
         add=added,
-        factor=_factor(given["rf"]) if "rf" in given else None,
+        factor=factor,
+        factors=factors,
         even_counts=even,
         tolerance=DEFAULT_TOLERANCE if even else Fraction(0),
         repair_racks="racks" in given,
@@ -419,25 +426,52 @@ def read_weights(texts: Iterable[str]) -> Mapping[int, Fraction]:
     return weights
 
 
-def _given(words: Sequence[str]) -> dict[str, str]:
-    given: dict[str, str] = {}
-    remaining: Iterator[str] = iter(words)
-    for name in remaining:
+def _given(words: Sequence[str]) -> dict[str, list[str]]:
+    """Return the values of each goal: one, or any number of factors of topics. Raises ProposalError."""
+    given: dict[str, list[str]] = {}
+    remaining = deque(words)
+    while remaining:
+        name = remaining.popleft()
         if name in given:
             raise ProposalError([f"{name} is given twice"])
         if name in WITHOUT_VALUE:
-            given[name] = ""
+            given[name] = []
         elif name in WITH_VALUE:
-            value = next(remaining, None)
-            if value is None:
+            if not remaining:
                 raise ProposalError([f"{name} needs {WITH_VALUE[name]}"])
-            given[name] = value
+            given[name] = [remaining.popleft()]
+            while name == "rf" and remaining and TOPIC_FACTOR.match(remaining[0]):
+                given[name].append(remaining.popleft())
         else:
             goals = [*WITH_VALUE, *WITHOUT_VALUE]
             similar = get_close_matches(name, goals, 1)
             hint = f"did you mean {similar[0]}?" if similar else f"expected {', '.join(goals)}"
             raise ProposalError([f"unknown goal '{name[:40]}'; {hint}"])
     return given
+
+
+TOPIC_FACTOR = re.compile(r"(\d+):")
+"""What the factor of some topics begins with."""
+
+
+def _factors(texts: Sequence[str]) -> tuple[int | None, tuple[TopicFactor, ...]]:
+    """Read `3` as the factor of all chosen topics, or `3:a.*` and `2:b.*`. Raises ProposalError."""
+    if len(texts) == 1 and not TOPIC_FACTOR.match(texts[0]):
+        return _factor(texts[0]), ()
+    factors = []
+    for text in texts:
+        factor, colon, topics = text.partition(":")
+        if not colon:
+            raise ProposalError([f"rf '{text}' is a factor of all topics: leave out those of some topics"])
+        _pattern(f"rf {factor}:", topics)  # says what is wrong
+        factors.append(TopicFactor(_factor(factor), topics))
+    return None, tuple(factors)
+
+
+def _only_of_factors(goal: Goal, may_change: Callable[[str], bool]) -> Callable[[str], bool]:
+    """Return which topics change if factors are the only goal: those that get one."""
+    patterns = [re.compile(each.topics) for each in goal.factors]
+    return lambda topic: may_change(topic) and any(each.fullmatch(topic) for each in patterns)
 
 
 def _factor(text: str) -> int:

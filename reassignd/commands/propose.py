@@ -53,6 +53,7 @@ Goals, several of which can be combined:
   add ID,ID,...    fill new brokers: even out all brokers
   balance          even out replicas and preferred leaders
   rf N             change the replication factor
+  rf N:REGEX ...   the same, of topics whose whole name matches
   racks            obey the rack rule
   leaders          even out preferred leaders; no data moves
 """
@@ -252,6 +253,7 @@ def _with_options(command: Callable[..., R]) -> Callable[..., R]:
         "reassignd propose drain 3,4 --dry-run",
         "reassignd propose add 7 --execute --throttle 50MB --wait",
         "reassignd propose rf 3 --topics 'clicks|orders' --output plan.json",
+        "reassignd propose rf 3:'orders.*' 2:'logs.*' --dry-run",
         "reassignd propose balance --max-bytes 500GiB",
     ),
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from common.wording import counted, missing, some
 from controller.model.replicas import Replicas
 from planner.model.snapshot import TOPIC_PARTITION, Broker, Snapshot
+from planner.proposals.problem.factors import TopicFactor, wanted_factors
 from planner.proposals.problem.nodes import ONE, Disk, Node, own_rack
 
 if TYPE_CHECKING:
@@ -79,6 +80,8 @@ class Goal(NamedTuple):
     """Accept a plan after which relieved brokers are still too full."""
     factor: int | None = None
     """Replication factor of the chosen topics; None keeps that of each partition."""
+    factors: tuple[TopicFactor, ...] = ()
+    """Replication factors of some of the chosen topics, instead of `factor`."""
     even_counts: bool = False
     """Even out the number of replicas of each broker."""
     tolerance: Fraction = Fraction(0)
@@ -119,7 +122,8 @@ class Goal(NamedTuple):
     @property
     def changes_order_only(self) -> bool:
         """Whether no replica needs to move."""
-        moves = self.drain or self.factor is not None or self.even_counts or self.repair_racks
+        sizes = self.factor is not None or bool(self.factors)
+        moves = self.drain or sizes or self.even_counts or self.repair_racks
         return not moves and not self.relieves
 
     @property
@@ -211,7 +215,10 @@ def problem_from(cluster: Mapping[int, Broker], columns: "Columns", goal: Goal, 
     except ModuleNotFoundError as error:
         raise MissingSolverError from error
     _check_brokers(cluster, goal)
-    table, left_out = table_of(cluster, columns, goal.factor, chosen)
+    factors, reasons = wanted_factors(columns, goal.factor, goal.factors, chosen)
+    if reasons:
+        raise ProposalError(reasons)
+    table, left_out = table_of(cluster, columns, factors, chosen)
     held = dict(zip(table.brokers.tolist(), table.sizes(table.factor >= 0).tolist(), strict=True))
     nodes = tuple(_node(cluster[broker], goal, held[broker]) for broker in sorted(cluster))
     if (table.state == OFFLINE).any() and not goal.changes_order_only:

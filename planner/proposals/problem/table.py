@@ -209,17 +209,18 @@ def rows_of_topics(columns: Columns, topics: Callable[[str], bool]) -> Flags:
 
 
 def table_of(
-    cluster: Mapping[int, Broker], columns: Columns, factor: int | None, chosen: Flags
+    cluster: Mapping[int, Broker], columns: Columns, factors: Ints, chosen: Flags
 ) -> tuple[Table, list[tuple[int, str]]]:
-    """Return the table, and (row, reason) of the chosen partitions that cannot be changed now."""
+    """Return the table, and (row, reason) of the chosen partitions that cannot be changed now.
+
+    `factors` has the wanted factor of each partition.
+    """
     brokers, replicas = _lists(sorted(cluster), columns)
     live = np.array([broker in cluster and cluster[broker].live for broker in brokers.tolist()], np.bool_)
     state = _states(columns, replicas, live)
     left_out = [(row, why) for row, why in _obstacles(columns, brokers, replicas, state) if chosen[row]]
     free = chosen.copy()
     free[[row for row, _ in left_out]] = False
-    lengths = columns.lengths
-    factors = lengths if factor is None else np.where(chosen, np.int32(factor), lengths)
     names = (columns.topics, columns.topic, columns.partition)
     leaves = np.zeros(replicas.shape, np.bool_)
     led = (replicas >= 0) & (brokers[replicas] == columns.leader[:, None])

@@ -166,7 +166,9 @@ def words(body: ProposalRequest) -> list[str]:
     for name, brokers in brokers_of:
         goals += [name, _ids(brokers)] if brokers else []
     goals += [name for name in ("balance", "racks", "leaders") if getattr(body, name)]
-    return goals + (["rf", str(body.rf)] if body.rf is not None else [])
+    factors = [] if body.rf is None else [str(body.rf)]
+    factors += [f"{each.factor}:{each.topics}" for each in body.factors]
+    return goals + (["rf", *factors] if factors else [])
 
 
 def options(body: ProposalRequest) -> dict[str, Any]:

@@ -64,6 +64,13 @@ class ChosenPartition(Struct, forbid_unknown_fields=True):
     partition: Annotated[int, Meta(ge=0, le=2**31 - 1)]
 
 
+class TopicFactor(Struct, forbid_unknown_fields=True):
+    """A replication factor of topics."""
+
+    factor: Annotated[int, Meta(ge=1, le=2**15 - 1)]
+    topics: Annotated[str, Meta(description="Regular expression of their whole names.")]
+
+
 class ProposalRequest(Struct, forbid_unknown_fields=True):
     """A goal: one or several of drain, demote, relieve, add, balance, rf, racks and leaders, with the options of `reassignd propose`."""  # noqa: E501 (part of the OpenAPI document)
 
@@ -92,6 +99,10 @@ class ProposalRequest(Struct, forbid_unknown_fields=True):
     add: Annotated[Ids, Meta(description="New brokers; replicas are evened out.")] = []
     balance: Annotated[bool, Meta(description="Even out replicas and preferred leaders.")] = False
     rf: Annotated[int, Meta(ge=1, le=2**15 - 1)] | None = None
+    factors: Annotated[
+        list[TopicFactor],
+        Meta(max_length=100, description="Instead of `rf`: a replication factor for some topics each."),
+    ] = []
     racks: Annotated[bool, Meta(description="Obey the rack rule.")] = False
     leaders: Annotated[bool, Meta(description="Even out preferred leaders; no data moves.")] = False
     to: Annotated[

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from planner.model.snapshot import Broker, Load, Partition, Snapshot
 from planner.proposals.problem import table
+from planner.proposals.problem.factors import wanted_factors
 from planner.proposals.problem.goal import Goal, Problem, ProposalError, problem_of
 from planner.proposals.problem.table import Table, columns_of
 from planner.proposals.result import Proposal
@@ -68,7 +69,9 @@ def table_of(
 ) -> tuple[Table, list[tuple[int, str]]]:
     """Return the table of a snapshot, and the rows that cannot change."""
     columns = columns_of(snapshot, moving)
-    return table.table_of(snapshot.brokers, columns, factor, table.rows_of_topics(columns, topics))
+    chosen = table.rows_of_topics(columns, topics)
+    factors, _ = wanted_factors(columns, factor, (), chosen)
+    return table.table_of(snapshot.brokers, columns, factors, chosen)
 
 
 def padded(*lists: Sequence[int]) -> npt.NDArray[np.int64]:

@@ -100,6 +100,13 @@ async def test_the_computation_gets_goals_options_limits_and_the_cluster(client:
     assert [json.loads(line)["kind"] for line in rest] == ["cluster", *["broker"] * 6, *["partition"] * 3]
 
 
+async def test_topics_get_factors_of_their_own(client: ProposalClient) -> None:
+    factors = [{"factor": 3, "topics": "a.*"}, {"factor": 2, "topics": "b"}]
+    await client.post("/v1/proposals", {"factors": factors})
+    head, *_ = b"".join(client.inputs[0]).splitlines()
+    assert json.loads(head)["goals"] == ["rf", "3:a.*", "2:b"]
+
+
 async def test_a_large_cluster_is_polled(large: ProposalClient) -> None:
     status, proposal = await large.ask("POST", "/v1/proposals", DRAIN)
     assert (status, proposal["state"], proposal["figures"]) == (202, "waiting", None)
