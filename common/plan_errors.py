@@ -25,18 +25,22 @@ class Faults:
     """The wrong entries of a plan: a person who corrects it wants to know all of them at once."""
 
     def __init__(self) -> None:
-        self._named: list[str] = []
+        self._named: list[tuple[int, str]] = []
         self._count = 0
 
-    def add(self, describe: Callable[P, str], /, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Count a wrong entry. `describe` is called for the first ones only."""
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, number: int, describe: Callable[P, str], /, *args: P.args, **kwargs: P.kwargs) -> None:
+        """Count a wrong entry, with its place in the plan. `describe` is called for the first ones only."""
         self._count += 1
         if len(self._named) < MOST_FAULTS:
-            self._named.append(describe(*args, **kwargs))
+            self._named.append((number, describe(*args, **kwargs)))
 
     def check(self) -> None:
-        """Raise PlanError if there are some."""
+        """Raise PlanError if there are some. It names them in the order of the plan."""
+        named = [text for _, text in sorted(self._named)]
         if self._count == 1:
-            raise PlanError(self._named[0])
+            raise PlanError(named[0])
         if self._count:
-            raise PlanError(f"{self._count:,} entries are wrong, the first: {self._named[0]}", self._named)
+            raise PlanError(f"{self._count:,} entries are wrong, the first: {named[0]}", named)

@@ -53,9 +53,9 @@ def moves_of(targets: Sequence[Target], snapshot: Snapshot) -> list[Move]:
     """
     topics = {topic for topic, _ in snapshot.partitions}
     moves, faults = [], Faults()
-    for key, target in targets:
+    for number, (key, target) in enumerate(targets):
         if fault := _fault(key, target, snapshot, topics):
-            faults.add(str, fault)
+            faults.add(number, str, fault)
         else:
             moves.append(_move(key, target, snapshot))
     faults.check()

@@ -71,30 +71,45 @@ class Entry(NamedTuple):
     """The directory of each replica, or ANY; empty if it names none."""
 
 
+Entries = list[Entry | None]
+"""The entries of a plan, in order; None for each that is wrong."""
+
+
 def read_plan(value: object) -> list[Entry]:
     """Return the entries of a parsed plan, in order. Raises PlanError that names the invalid entries."""
+    entries, faults = examine_plan(value)
+    faults.check()
+    return list(filter(None, entries))
+
+
+def examine_plan(value: object) -> tuple[Entries, Faults]:
+    """Return the entries of a parsed plan, and what is wrong with their form.
+
+    Raises PlanError for what is not a plan.
+    """
     if not isinstance(value, dict) or not isinstance(rows := value.get("partitions"), list):
         raise PlanError(f"not a plan: expected {PLAN_SHAPE}")
     convert_model({**value, "partitions": []}, Plan)
     if not rows:
         raise PlanError("the plan has no partitions")
     seen: dict[tuple[str, int], int] = {}
-    entries, faults = [], Faults()
+    faults, entries = Faults(), Entries()
     for number, value_of_row in enumerate(rows):
         try:
             row = msgspec.convert(value_of_row, PlanRow)
         except msgspec.ValidationError as error:
-            faults.add(_explained, error, value_of_row, PlanRow, number)
+            faults.add(number, _explained, error, value_of_row, PlanRow, number)
+            entries.append(None)
             continue
         first = seen.setdefault((row.topic, row.partition), number)
+        fault = _fault(row)
         if first != number:
-            faults.add("{} is there twice, first in partitions[{}]".format, place(row, number), first)
-        elif fault := _fault(row):
-            faults.add("{}: {}".format, place(row, number), fault)
-        else:
-            entries.append(Entry(row.topic, row.partition, row.replicas, _log_dirs(row)))
-    faults.check()
-    return entries
+            faults.add(number, "{} is there twice, first in partitions[{}]".format, place(row, number), first)
+        elif fault:
+            faults.add(number, "{}: {}".format, place(row, number), fault)
+        is_wrong = first != number or fault
+        entries.append(None if is_wrong else Entry(row.topic, row.partition, row.replicas, _log_dirs(row)))
+    return entries, faults
 
 
 def plan_of(entries: Iterable[Entry]) -> dict[str, Any]:

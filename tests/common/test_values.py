@@ -38,8 +38,8 @@ def test_an_unknown_code_is_shown_as_a_number() -> None:
 
 def error(*faults: str) -> PlanError:
     found = Faults()
-    for each in faults:
-        found.add(str, each)
+    for number, each in enumerate(faults):
+        found.add(number, str, each)
     with pytest.raises(PlanError) as caught:
         found.check()
     return caught.value
@@ -57,6 +57,16 @@ def test_several_faults_are_counted_and_the_first_ones_named() -> None:
     found = error(*(f"{number} is wrong" for number in range(MOST_FAULTS + 5)))
     assert str(found) == "1,005 entries are wrong, the first: 0 is wrong"
     assert len(found.faults) == MOST_FAULTS
+
+
+def test_faults_are_named_in_the_order_of_the_plan() -> None:
+    found = Faults()
+    for number in (2, 0, 1):
+        found.add(number, "{} is wrong".format, number)
+    assert len(found) == 3
+    with pytest.raises(PlanError) as caught:
+        found.check()
+    assert list(caught.value.faults) == ["0 is wrong", "1 is wrong", "2 is wrong"]
 
 
 def test_values_are_grouped_in_order_of_their_keys_first_occurrence() -> None:

@@ -21,13 +21,12 @@ from controller.messages.job_events import (
     ThrottleJob,
 )
 from controller.model.jobs import PRIORITIES
-from controller.model.plan import Entry, Plan, read_plan
+from controller.model.plan import Entry, Plan, examine_plan
 from controller.model.replicas import without
 from controller.state.state import State
 from controller.views.rollback import RollbackRow, rollback_rows
 from server.api.shared.answers import streamed
 from server.api.shared.call import Call, Endpoint
-from server.api.shared.directories import check_directories
 from server.api.shared.errors import HttpError, require
 from server.api.shared.job_parts import Part, PartsPage, part_page
 from server.api.shared.job_rows import Job, job_of, job_rows, other_reasons, reason_rows, tally
@@ -208,9 +207,7 @@ EXAMPLES = 100
 
 async def submit(call: Call, options: JobOptions) -> Response:
     """Submit a plan. One invalid entry refuses the whole plan."""
-    entries = await call.read_body(read_plan)
-    await checked(call, entries)
-    await check_directories(call.services.sizes, entries)
+    entries = await checked(call, *await call.read_body(examine_plan))
     _, answer = await submit_entries(call, entries, options)
     return answer
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from starlette.responses import Response
 
 from common.json.text import parse
+from common.plan_errors import Faults
 from controller.model.cluster import TopicPartition
 from controller.model.plan import Entry, Plan, read_plan
 from controller.state.state import State
@@ -22,7 +23,7 @@ from server.api.shared.call import Call, Endpoint
 from server.api.shared.cordons import follow_cordons
 from server.api.shared.errors import HttpError
 from server.api.shared.forecasts import ForecastRate, applying_rates, forecast_rate, scheduled_seconds
-from server.api.shared.plans import check_plan
+from server.api.shared.plans import check_plan, refuse
 from server.api.shared.proposals import (
     Kept,
     Proposal,
@@ -249,8 +250,9 @@ def _checked(state: State, kept: Kept) -> list[Entry]:
             raise HttpError(409, f"{topic}-{number} has changed since the proposal; propose again.")
         if key in state.orders.reassignments or key in state.gateway.external or key in state.orders.pending:
             raise HttpError(409, f"{topic}-{number} is being reassigned or queued; wait for the end.")
-    entries = read_plan(parse(bytes(kept.plan)))
-    check_plan(state, entries)
+    entries, faults = read_plan(parse(bytes(kept.plan))), Faults()
+    check_plan(state, [*entries], faults)
+    refuse(faults)
     return entries
 
 

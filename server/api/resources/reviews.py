@@ -6,15 +6,15 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from common.plan_errors import Faults
 from controller.model.cluster import TopicPartition
-from controller.model.plan import Entry, Plan, read_plan
+from controller.model.plan import Entries, Entry, Plan, examine_plan
 from controller.scheduling.steps import UNLIMITED
 from controller.state.state import State
 from controller.views.jobs import obstacles
 from server.api.resources.snapshot import rows
 from server.api.shared.answers import encoded_lines
 from server.api.shared.call import Call, Endpoint
-from server.api.shared.directories import check_directories
 from server.api.shared.errors import HttpError
 from server.api.shared.forecasts import (
     ForecastRate,
@@ -102,15 +102,15 @@ MAX_BYTES = 16 * 1024 * 1024
 async def review(call: Call, options: ReviewOptions) -> Review:
     """Forecast a plan under the limits in force. One invalid entry refuses the whole plan."""
 
-    def read(value: object) -> list[Entry]:
-        entries = read_plan(value)
+    def read(value: object) -> tuple[Entries, Faults]:
+        entries, faults = examine_plan(value)
         if len(entries) > MAX_ENTRIES:
             raise HttpError(
                 422,
                 f"the plan has {len(entries):,} entries: `reassignd plan` forecasts more than "
                 f"{MAX_ENTRIES:,}",
             )
-        return entries
+        return entries, faults
 
     reviews = call.services.reviews
     if reviews is None:
@@ -119,9 +119,7 @@ async def review(call: Call, options: ReviewOptions) -> Review:
     rates = applying_rates(call.state, origin)
     slots = reviews.of(call.identity.role)
     with slots.opened():
-        entries = await call.read_body(read, MAX_BYTES)
-        await checked(call, entries)
-        await check_directories(call.services.sizes, entries)
+        entries = await checked(call, *await call.read_body(read, MAX_BYTES))
         head = await call.compute(len(entries), _head, call.state, entries, bandwidth, rates)
         answer = await call.while_connected(slots.forecast(lambda: _request(call, head)))
     under_way = sum(_is_under_way(call.state, entry) for entry in entries)

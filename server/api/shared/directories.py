@@ -12,10 +12,9 @@ from common.error_codes import ErrorCode
 from common.json.text import abbreviated
 from common.plan_errors import Faults
 from controller.model.cluster import TopicPartition
-from controller.model.plan import ANY, Entry, place
+from controller.model.plan import ANY, Entries, Entry, place
 from protocol.messages.describe_log_dirs_request import DescribableLogDirTopic, DescribeLogDirsRequest
 from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse
-from server.api.shared.plans import refuse
 from server.progress.rates import Sizes
 
 
@@ -37,8 +36,8 @@ class Named(NamedTuple):
         return self.entry.log_dirs[self.replica]
 
 
-async def check_directories(sizes: Sizes, entries: Sequence[Entry]) -> None:
-    """Raise HttpError that names the entries with a directory in which the replica would not be."""
+async def check_directories(sizes: Sizes, entries: Entries, faults: Faults) -> None:
+    """Add the entries with a directory in which the replica would not be."""
     named = list(_named(entries))
     if not named:
         return
@@ -48,18 +47,16 @@ async def check_directories(sizes: Sizes, entries: Sequence[Entry]) -> None:
         broker: None if answer is None else _read(answer)
         for broker, answer in zip(requests, answers, strict=True)
     }
-    faults = Faults()
     for each in named:
         if fault := _fault(each, known[each.broker]):
             where = f"{place(each.entry, each.number)}: log_dirs[{each.replica}]"
-            faults.add("{} is {}, {}".format, where, abbreviated(each.path), fault)
-    refuse(faults)
+            faults.add(each.number, "{} is {}, {}".format, where, abbreviated(each.path), fault)
 
 
-def _named(entries: Sequence[Entry]) -> Iterator[Named]:
+def _named(entries: Entries) -> Iterator[Named]:
     for number, entry in enumerate(entries):
-        for replica, path in enumerate(entry.log_dirs):
-            if path != ANY:
+        for replica, path in enumerate(() if entry is None else entry.log_dirs):
+            if entry is not None and path != ANY:
                 yield Named(number, entry, replica)
 
 

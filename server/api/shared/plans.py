@@ -13,11 +13,12 @@ from common.lists import clear_lists, drained
 from common.plan_errors import Faults, PlanError
 from controller.messages.job_events import AlterRow, AlterTopic, TopicOutcomes
 from controller.model.cluster import Replicas, TopicPartition
-from controller.model.plan import Entry, PlanRow, place
+from controller.model.plan import Entries, Entry, PlanRow, place
 from controller.model.replicas import display_name
 from controller.reassignment.orders import check_row
 from controller.state.state import State
 from server.api.shared.call import Call
+from server.api.shared.directories import check_directories
 from server.api.shared.errors import HttpError
 from server.api.shared.models import Refused
 
@@ -29,27 +30,36 @@ LENGTHS = 3
 """Names whose lengths differ by more are not similar."""
 
 
-async def checked(call: Call, entries: Sequence[Entry]) -> None:
-    """Raise HttpError that names the entries that the controller would refuse. Topics may be a moment old."""
+async def checked(call: Call, entries: Entries, faults: Faults) -> list[Entry]:
+    """Return the entries. Topics may be a moment old.
+
+    Raises HttpError that names all that are wrong: in form, which `faults` has, or for the cluster.
+    """
+    status = 400 if faults else 422
     unknown = await call.compute(len(entries), _unknown_topics, call.state, entries)
     if unknown:
         await call.services.refresh(unknown if len(unknown) <= NAMED else None)
-    await call.compute(len(entries), check_plan, call.state, entries)
+    await call.compute(len(entries), check_plan, call.state, entries, faults)
+    await check_directories(call.services.sizes, entries, faults)
+    refuse(faults, status)
+    return list(filter(None, entries))
 
 
-def _unknown_topics(state: State, entries: Sequence[Entry]) -> set[str]:
-    return {topic for topic, number, *_ in entries if state.cluster.partition(topic, number) is None}
+def _unknown_topics(state: State, entries: Entries) -> set[str]:
+    known = filter(None, entries)
+    return {topic for topic, number, *_ in known if state.cluster.partition(topic, number) is None}
 
 
-def check_plan(state: State, entries: Sequence[Entry]) -> None:
-    """Raise HttpError that names the entries that the controller would refuse."""
-    faults, hint = Faults(), cache(partial(topic_hint, state))
+def check_plan(state: State, entries: Entries, faults: Faults) -> None:
+    """Add the entries that the controller would refuse, and put None in place of them."""
+    hint = cache(partial(topic_hint, state))
     for number, entry in enumerate(entries):
-        topic, partition, replicas, _ = entry
-        outcome, _ = check_row(state, topic, AlterRow(partition, replicas), True)
+        if entry is None:
+            continue
+        outcome, _ = check_row(state, entry.topic, AlterRow(entry.partition, entry.replicas), True)
         if not outcome.ok:
-            faults.add(_refused, entry, number, outcome.message, hint)
-    refuse(faults)
+            faults.add(number, _refused, entry, number, outcome.message, hint)
+            entries[number] = None
 
 
 def _refused(entry: Entry, number: int, message: str | None, hint: Callable[[str], str]) -> str:
@@ -70,12 +80,12 @@ def topic_hint(state: State, name: str) -> str:
     return f" Did you mean {display_name(similar[0])}?" if similar else ""
 
 
-def refuse(faults: Faults) -> None:
+def refuse(faults: Faults, status: int = 422) -> None:
     """Raise HttpError if there are faults."""
     try:
         faults.check()
     except PlanError as error:
-        raise HttpError(422, str(error), error.faults) from None
+        raise HttpError(status, str(error), error.faults) from None
 
 
 def topics_of(entries: Sequence[Entry]) -> list[AlterTopic]:

@@ -65,6 +65,18 @@ async def test_all_wrong_entries_of_a_plan_are_named() -> None:
     ]
 
 
+async def test_entries_of_a_wrong_form_do_not_hide_those_that_the_cluster_refuses() -> None:
+    entries = plan(nope_0=[1], foo_0=[4, 4], foo_1=[4, 5, 6])
+    entries["partitions"][2]["log_dirs"] = ["/nowhere", "any", "any"]
+    status, answer = await ApiClient().ask("POST", "/v1/jobs", entries)
+    assert status == 400
+    assert [each.partition(":")[0] for each in answer["faults"]] == [
+        "partitions[0] (nope-0)",
+        "partitions[1] (foo-0)",
+        "partitions[2] (foo-1)",
+    ]
+
+
 async def test_the_query_parameters_are_options_of_the_job() -> None:
     client = ApiClient()
     await client.post("/v1/jobs?throttle=1000&priority=5", MOVE, headers={"user-agent": "tool/1"})
