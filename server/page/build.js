@@ -21,8 +21,17 @@ export const facts = (rows) => h("dl", { class: "facts" }, rows.filter(([, value
 export const button = (text, onclick, kind = "", more = {}) => h("button", { type: "button", class: kind, onclick, ...more }, text);
 
 // The names of what is chosen as chips, each with a button that calls `remove(name)`. `show` takes all names.
-export function nameChips(label, remove) {
+// The focus goes to the chip beside the one that is removed; without one, to what `instead()` returns.
+export function nameChips(label, remove, instead) {
   const node = h("ul", { class: "picked", "aria-label": label });
-  const chip = (name) => h("li", { class: "chip" }, name, " ", h("button", { type: "button", "aria-label": `Remove ${name}`, onclick: () => remove(name) }, "×"));
+  const removed = (item, name) => {
+    const beside = item.nextElementSibling ?? item.previousElementSibling;
+    remove(name);
+    (beside?.querySelector("button") ?? instead()).focus();
+  };
+  const chip = (name) => {
+    const item = h("li", { class: "chip" }, name, " ", button("×", () => removed(item, name), "", { "aria-label": `Remove ${name}` }));
+    return item;
+  };
   return { node, show: (names) => keyed(node, names, chip) };
 }

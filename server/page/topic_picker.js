@@ -13,7 +13,7 @@ const PAUSE_MS = 250; // between the last key and the search
 export class TopicPicker {
   constructor() {
     this.chosen = new Set();
-    this.chips = nameChips("Chosen topics", (topic) => this.#remove(topic));
+    this.chips = nameChips("Chosen topics", (topic) => this.#remove(topic), () => this.search);
     this.search = h("input", { type: "search", autocomplete: "off", spellcheck: "false", placeholder: "Find topics by name", "aria-label": "Find topics by name" });
     this.found = h("ul", { class: "found", "aria-label": "Topics that match" });
     this.said = h("p", { class: "soft", role: "status" });
@@ -63,7 +63,6 @@ export class TopicPicker {
 
   #remove(topic) {
     this.#choose(topic, false);
-    this.search.focus();
     return this.find();
   }
 }

@@ -56,7 +56,7 @@ class Builder {
     this.app = app;
     this.brokers = new BrokerPicker();
     this.topics = new TopicPicker();
-    this.chips = nameChips("Chosen partitions", (name) => this.picks.remove(name));
+    this.chips = nameChips("Chosen partitions", (name) => this.picks.remove(name), () => this.form.querySelector("#partitions-of-wizard summary"));
     this.picks = new Picks(params.partitions?.split(","), () => this.chips.show(this.picks.names));
     this.chips.show(this.picks.names);
     this.partitions = null; // the list of partitions, once it is open
