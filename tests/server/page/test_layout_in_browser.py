@@ -1,4 +1,4 @@
-"""The layout of each page and state in three windows, and targets for thumbs.
+"""The layout of each page and state in three windows, in light and dark, and targets for thumbs.
 
 `REASSIGND_KEEP_LAYOUTS=1 pytest tests/server/page/test_layout_in_browser.py` renews what the layouts are
 compared with. Skipped where there is no Chromium.
@@ -6,6 +6,7 @@ compared with. Skipped where there is no Chromium.
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -16,10 +17,11 @@ from tools.chromium import MISSING, Browser, Page, chromium
 
 pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
 
-WIDTHS = (1440, 1024, 390)
+WINDOWS = (("1440", 1440, False), ("1440 dark", 1440, True), ("1024", 1024, False), ("390", 390, False))
+"""Name, width, and whether the theme is dark: the edges of parts do not depend on the theme."""
 PAGES = (
     "", "map", "jobs", "jobs/1", "brokers", "brokers/2", "topics", "topics/foo", "topics/foo/0", "plan",
-    "plan/propose", "settings", "history", "nowhere",
+    "load", "plan/propose", "settings", "history", "nowhere",
 )  # fmt: skip
 
 LOW = """
@@ -37,10 +39,10 @@ LOW = """
 def compare(name: str, page: Page) -> None:
     """Compare the layout with the kept one, in all windows."""
     found = {}
-    for width in WIDTHS:
-        page.resize(width)
+    for window, width, dark in WINDOWS:
+        page.resize(width, dark=dark)
         refreshed(page, 3)
-        found[f"{name} {width}"] = layout(page)
+        found[f"{name} {window}"] = layout(page)
         assert page.outside() == []
     if os.environ.get("REASSIGND_KEEP_LAYOUTS"):
         keep(found)
@@ -74,6 +76,15 @@ def test_a_page_looks_as_before_and_thumbs_hit_it(still: Site, path: str) -> Non
     page = still.open(f"#/{path}", FAST)
     compare(path or "overview", page)
     assert page.run(LOW) == []
+
+
+def test_the_login_looks_as_before(start: Open, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("secret-of-at-least-sixteen-characters")
+    token.chmod(0o600)
+    page = start(**{"http.token.file": str(token)}).page("", FAST)
+    page.wait("!document.getElementById('login').hidden")
+    compare("login", page)
 
 
 def test_an_empty_cluster_looks_as_before(site: Site) -> None:
