@@ -1,8 +1,8 @@
-// The brokers before and after a plan: a chart for replicas, leaders and bytes each, and a table.
+// The brokers before and after a plan: a chart for replicas, leaders, bytes and each load that the goal names, and a table.
 "use strict";
 
-import { Table } from "./dom.js";
-import { bytes, count } from "./format.js";
+import { Table, h } from "./dom.js";
+import { bytes, count, rate } from "./format.js";
 import { shape } from "./svg.js";
 
 const SHOWN = 60; // brokers in a chart: those that change most
@@ -14,31 +14,47 @@ const VALUES = 170; // width of the numbers behind the bars
 
 const MEASURES = [["replicas", count], ["leaders", count], ["bytes", bytes]];
 
-function chart(brokers, name, format) {
-  const changed = (each) => Math.abs(each.after[name] - each.before[name]);
-  const rows = [...brokers].sort((a, b) => changed(b) - changed(a)).slice(0, SHOWN).sort((a, b) => a.broker - b.broker);
-  const largest = Math.max(1, ...rows.flatMap((each) => [each.before[name], each.after[name]]));
+// Rows have a broker and its values before and after; of a load also the range that it should be in, `least` and `most`, and
+// the `reason` why it is not. Brokers with a reason are shown in any case.
+function chart(all, name, format, note = "") {
+  const changed = (each) => (each.reason ? Number.MAX_VALUE : Math.abs(each.after - each.before));
+  const rows = [...all].sort((a, b) => changed(b) - changed(a)).slice(0, SHOWN).sort((a, b) => a.broker - b.broker);
+  const largest = Math.max(1, ...rows.flatMap((each) => [each.before, each.after]));
   const [width, height] = [LABEL + WIDTH + VALUES, ROW * rows.length];
+  const length = (value) => (WIDTH * Math.min(value, largest)) / largest;
   const drawing = shape("svg", { width, viewBox: `0 0 ${width} ${height}`, role: "img" });
   drawing.append(shape("title", {}, `${name} of each broker before and after`));
   rows.forEach((each, place) => {
     const top = ROW * place;
-    const values = [["before", each.before[name]], ["after", each.after[name]]];
+    const values = [["before", each.before], ["after", each.after]];
+    if (each.most !== undefined) drawing.append(shape("rect", { class: "range", x: LABEL + length(each.least), y: top, height: ROW - 1, width: Math.max(1, length(each.most) - length(each.least)) }));
     drawing.append(shape("text", { x: 0, y: top + 14 }, `broker ${each.broker}`));
     values.forEach(([kind, value], lower) => drawing.append(shape("rect", {
-      class: kind, x: LABEL, y: top + 2 + 9 * lower, height: 8, width: Math.max(1, (WIDTH * value) / largest),
+      class: kind, x: LABEL, y: top + 2 + 9 * lower, height: 8, width: Math.max(1, length(value)),
     })));
-    drawing.append(shape("text", { x: LABEL + WIDTH + 6, y: top + 14 }, change(name, format)(each)));
+    const outside = each.reason ? ", outside" : "";
+    drawing.append(shape("text", { x: LABEL + WIDTH + 6, y: top + 14 }, `${format(each.before)} → ${format(each.after)}${outside}`));
   });
-  const figure = document.createElement("figure");
-  const caption = document.createElement("figcaption");
-  const which = rows.length < brokers.length ? ` of the ${SHOWN} brokers that change most` : "";
-  caption.textContent = `${name}${which}: gray before, blue after`;
-  figure.append(caption, drawing);
-  return figure;
+  const which = rows.length < all.length ? ` of the ${SHOWN} brokers that change most` : "";
+  const reasons = rows.filter((each) => each.reason).map((each) => h("li", {}, `broker ${each.broker}: ${each.reason}`));
+  return h("figure", {}, h("figcaption", {}, `${name}${which}: gray before, blue after${note}`), drawing, reasons.length ? h("ul", {}, ...reasons) : null);
 }
 
-export const charts = (figures) => MEASURES.map(([name, format]) => chart(figures.brokers, name, format));
+const RATES = ["in", "out", "leaders-in", "cpu"];
+
+// A load that is evened out, with the largest part of a fair share that a broker carries.
+function loadChart({ load, brokers, highest, wanted }) {
+  const note = `, green the range; the fullest has ${highest.before.toFixed(2)}, then ${highest.after.toFixed(2)} of its fair share (${wanted.toFixed(2)} at most)`;
+  return chart(brokers, load, load === "replicas" ? count : RATES.includes(load) ? rate : bytes, note);
+}
+
+const measured = ([name, format], brokers) =>
+  chart(brokers.map(({ broker, before, after }) => ({ broker, before: before[name], after: after[name] })), name, format);
+
+export const charts = ({ brokers, loads = [] }) => {
+  const named = loads.map((each) => each.load);
+  return [...loads.map(loadChart), ...MEASURES.filter(([name]) => !named.includes(name)).map((each) => measured(each, brokers))];
+};
 
 const change = (name, format) => (each) => `${format(each.before[name])} → ${format(each.after[name])}`;
 

@@ -12,13 +12,21 @@ const GOALS = [
   ["add", "Add brokers", "and even out replicas"],
   ["rf", "Replication factor", "of some topics"],
   ["balance", "Balance", "replicas and preferred leaders"],
+  ["load", "Balance by load", "what was measured: bytes written, read and stored"],
   ["racks", "Repair racks", "after brokers got other racks"],
 ];
 
 export const isGoal = (name) => GOALS.some(([goal]) => goal === name);
 
-const TEXTS = ["exclude_topics", "tolerance", "by", "spread", "minimize", "preferred_leaders", "relieve_to"];
-const CHECKS = ["fix_racks", "skip_moving", "allow_partial"];
+const LOADS = {
+  replicas: "replicas", bytes: "bytes stored", in: "bytes in: what producers write to its replicas",
+  out: "bytes out: what it sends to consumers and followers", "leaders-in": "what producers write to its leaders",
+  cpu: "CPU time, as far as bytes tell",
+};
+const FIRST_LOADS = ["bytes", "in", "out"]; // chosen at first
+
+const TEXTS = ["exclude_topics", "tolerance", "by", "spread", "minimize", "preferred_leaders", "relieve_to", "at", "max_bytes"];
+const CHECKS = ["fix_racks", "skip_moving", "allow_partial", "allow_unknown"];
 
 const choices = (name, options) => h("select", { name }, ...options.map(([value, text]) => h("option", { value }, text)));
 const line = (goals, label, control) => h("p", { "data-for": goals }, h("label", {}, `${label} `, control));
@@ -28,11 +36,14 @@ const text = (name, placeholder = null) => h("input", { name, autocomplete: "off
 function options() {
   return h("details", {}, h("summary", {}, "Options"),
     line(null, "Not topics that match", text("exclude_topics")),
-    line("add balance", "Allowed deviation from even counts", text("tolerance", "5%")),
+    line("add balance load", "Allowed deviation from the fair share", text("tolerance", "5%")),
     line("add balance", "Even out", choices("by", [["", "replicas, and bytes where sizes are known"], ["replicas", "replicas"], ["bytes", "bytes"], ["both", "both"]])),
     line("add balance", "Topics", choices("spread", [["", "spread where replicas move anyway"], ["topic", "spread evenly, with further moves"]])),
     line("add balance", "Fewest", choices("minimize", [["", "moves"], ["bytes", "bytes to copy (for even replicas)"]])),
     line(null, "Most replicas to move", h("input", { name: "max_moves", type: "number", min: 0 })),
+    line("load", "Most bytes to copy", text("max_bytes", "no limit, or such as 500GiB")),
+    line("drain to rf racks", "No broker gets too much of", choices("keep", [["", "nothing in particular"], ["bytes", "bytes"], ["load", "bytes stored, in and out"]])),
+    check("allow_unknown", "Count rates that are not known as 0", "drain to rf racks load"),
     line("drain to add rf balance racks", "Preferred leaders", choices("preferred_leaders", [["", "as usual"], ["balance", "even out"], ["keep", "keep"]])),
     check("fix_racks", "Also move replicas that break the rack rule"),
     check("skip_moving", "Leave out partitions that are being reassigned or queued"));
@@ -49,9 +60,12 @@ export function goalChoice() {
 export const goalFields = () => [
   h("div", { id: "levels", "data-for": "relieve" },
     line("relieve", "Without a broker: all that are fuller than", text("relieve_over", "85%")),
-    line("relieve", "How full they may be afterwards", text("relieve_to", "75%")),
-    check("allow_partial", "Accept that some stay fuller, where no plan can do more", "relieve")),
+    line("relieve", "How full they may be afterwards", text("relieve_to", "75%"))),
+  h("fieldset", { id: "loads", "data-for": "load" }, h("legend", {}, "3. Which loads?"),
+    ...Object.entries(LOADS).map(([value, label]) => h("p", {}, h("label", {}, h("input", { type: "checkbox", name: "load", value, checked: FIRST_LOADS.includes(value) }), ` ${label}`))),
+    line("load", "Rates of", choices("at", [["busy", "the busy hour"], ["mean", "the day, as a mean"], ["now", "the last minutes"]]))),
   line("rf", "3. Replication factor", h("input", { name: "rf", type: "number", min: 1, max: 32767, value: 3 })),
+  check("allow_partial", "Accept that some broker has too much, where no plan can do more", "relieve drain to rf racks"),
   options(),
 ];
 
@@ -60,13 +74,16 @@ export function requestOf(form, { brokers, topics, partitions }) {
   const data = new FormData(form);
   const goal = data.get("job");
   const given = (name) => data.get(name)?.trim() && !form.elements[name].closest("[hidden]") && data.get(name).trim();
-  const body = { rf: () => ({ rf: Number(data.get("rf")) }), balance: () => ({ balance: true }), racks: () => ({ racks: true }) }[goal]?.() ?? { [goal]: brokers };
+  const load = () => ({ balance: true, by: data.getAll("load").join(",") });
+  const body = { rf: () => ({ rf: Number(data.get("rf")) }), balance: () => ({ balance: true }), load, racks: () => ({ racks: true }) }[goal]?.() ?? { [goal]: brokers };
   for (const name of TEXTS) if (given(name)) body[name] = given(name);
+  if (given("keep")) body.by = given("keep");
   for (const name of CHECKS) if (given(name)) body[name] = true;
   if (data.get("max_moves")) body.max_moves = Number(data.get("max_moves"));
   if (topics && partitions.length) throw new RequestError(400, "Choose topics or single partitions, not both.");
   if (topics) body.topics = topics;
   if (partitions.length) body.partitions = partitions;
+  if (goal === "load" && !body.by) throw new RequestError(400, "Choose at least one load.");
   if (goal === "to" && !topics && !partitions.length) throw new RequestError(400, "Choose at least one topic or partition.");
   if (["drain", "demote", "add", "to"].includes(goal) && !brokers.length) throw new RequestError(400, "Choose at least one broker.");
   if (goal === "relieve" && !brokers.length) {

@@ -21,14 +21,18 @@ import { readUntil, untilLine } from "../until.js";
 
 const POLL_MS = 500;
 
+function copyProof({ fewest_bytes_proven: proven, bytes_bound: bound, loads }) {
+  return proven ? " (no plan copies fewer: proven)" : loads.length && bound ? ` (at least ${bytes(bound)} are needed)` : "";
+}
+
 // The proposal in numbers, the proof first.
 function numbers(figures) {
   const { forecast, moves, moves_bound: bound } = figures;
-  const proof = figures.fewest_moves_proven ? "no plan moves fewer: proven" : `at least ${count(bound)} are needed`;
+  const proof = figures.fewest_moves_proven ? " (no plan moves fewer: proven)" : bound ? ` (at least ${count(bound)} are needed)` : "";
   const ends = forecast && moves && forecast.scheduled_seconds !== null ? `about ${time(Date.now() + 1000 * forecast.scheduled_seconds)}` : null;
   return facts([
-    ["replicas to copy", moves ? `${count(moves)} (${proof})` : "none"],
-    ["bytes to copy", moves ? `${bytes(figures.bytes)}${figures.fewest_bytes_proven ? " (no plan copies fewer: proven)" : ""}` : null],
+    ["replicas to copy", moves ? `${count(moves)}${proof}` : "none"],
+    ["bytes to copy", moves ? `${bytes(figures.bytes)}${copyProof(figures)}` : null],
     ["partitions that change", count(figures.partitions)],
     ["leaders that change", count(figures.leader_changes)],
     ["takes", forecast && moves ? duration(forecast.seconds) || "less than 1 s" : null],

@@ -18,3 +18,17 @@ def test_load_is_switched_on_and_brokers_and_partitions_are_listed(site: Site) -
     page.wait("document.querySelectorAll('#load-of-brokers tbody tr').length === 6")
     page.wait("document.querySelector('#hottest-partitions tbody a').innerText.startsWith('foo-')")
     assert site.api.get("load").json()["sampling"] is True
+
+
+def test_a_balance_by_load_shows_each_load_with_its_range(site: Site) -> None:
+    page = site.page("#/plan/propose?goal=load", FAST)
+    page.wait("!document.getElementById('wizard').hidden")
+    page.run("document.querySelector('[name=allow_unknown]').checked = true")
+    page.run("document.getElementById('propose').click()")
+    page.wait("document.querySelector('#result:not([hidden]) #charts svg')")
+    titles = "[...document.querySelectorAll('#charts title')].map((each) => each.textContent.split(' ')[0])"
+    assert page.run(titles) == ["bytes", "in", "out", "replicas", "leaders"]
+    assert page.run("document.querySelectorAll('#charts .range').length") == 3 * 6
+    page.run("document.querySelectorAll('[name=load]').forEach((each) => { each.checked = false; })")
+    page.run("document.getElementById('propose').click()")
+    page.wait("document.getElementById('trouble').innerText === 'Choose at least one load.'")
