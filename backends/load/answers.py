@@ -11,13 +11,16 @@ from backends.load.layout import Layout
 from backends.load.leaders import Leaders
 from backends.load.problems import Problems, refusal
 from backends.load.wire import Ints, Refused, Walked, read_log_dirs, read_offsets
-from common.error_codes import ErrorCode
+from common.error_codes import ErrorCode, error_name
 from protocol.frames import ResponseFrame
 
 Held = npt.NDArray[np.int32]
 
 SIZES = -1
 """In place of the number of a chunk: the answer with the sizes of logs."""
+
+
+UNKNOWN = "their bytes in are unknown"
 
 
 class _Last(NamedTuple):
@@ -64,9 +67,11 @@ class Answers:
             if isinstance(found, Refused):
                 return found
             last = self._last[broker, SIZES] = self._form_of_sizes(broker, frame, found)
+        [sizes] = last.form.columns(frame.body, len(led), "size")
         if last.doubled:
             self._problems.add("one replica is in two log directories: its bytes in are unknown", broker)
-        [sizes] = last.form.columns(frame.body, len(led), "size")
+        elif (sizes < 0).any():
+            self._problems.add(f"it tells no sizes of some logs that it leads: {UNKNOWN}", broker)
         return sizes
 
     def offsets(self, broker: int, chunk: int, frame: ResponseFrame) -> Ints:
@@ -103,9 +108,13 @@ class Answers:
         return _Last(self.leaders.led(broker), Form(frame.body, found.places, known[first[at]], into))
 
     def _note(self, broker: int, errors: Ints) -> None:
-        code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-        if (errors == code).any():
-            line = refusal("ListOffsets of some topics", code, "Describe on all topics", "their bytes in")
+        for code in np.unique(errors[errors != 0]).tolist():
+            if code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+                line = refusal("ListOffsets of some topics", code, "Describe on all topics", "their bytes in")
+            elif code < 0:
+                line = f"it tells no offsets of some partitions that it leads: {UNKNOWN}"
+            else:
+                line = f"ListOffsets of some partitions: {error_name(code)}: {UNKNOWN}"
             self._problems.add(line, broker)
 
 

@@ -135,3 +135,15 @@ def test_topics_that_come_and_go_leave_the_replicas_of_others() -> None:
     assert known.replicas[1].tolist() == [2]
     known.forget({1})
     assert known.replicas == {}
+
+
+def test_what_a_leader_does_not_tell_is_a_problem() -> None:
+    problems = Problems()
+    known = Answers(problems)
+    known.update(LAYOUT, LED)
+    known.sizes(1, log_dirs(4, [("a", [(0, 5, 0)])]))
+    known.offsets(1, 0, offsets(9, [("a", [(0, 5, 0)])]))
+    assert problems.lines() == [
+        "broker 1: it tells no sizes of some logs that it leads: their bytes in are unknown",
+        "broker 1: it tells no offsets of some partitions that it leads: their bytes in are unknown",
+    ]

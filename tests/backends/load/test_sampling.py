@@ -24,6 +24,11 @@ from protocol.codec.wire import codec
 from protocol.frames import ResponseFrame
 from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse
 from protocol.messages.list_groups_response import ListedGroup, ListGroupsResponse
+from protocol.messages.list_offsets_response import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
 from protocol.messages.offset_fetch_response import (
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
@@ -46,6 +51,8 @@ class Frames(EmbeddedFrames):
         self.late: set[int] = set()
         self.refusing: set[int] = set()
         self.refusing_groups = False
+        self.offsets_of_hot: int | None = None
+        """Error code in place of the offset of the hot topic, None: there is none."""
         self.offsets_error = 0
         self.committed: Callable[[], int] | None = None
 
@@ -56,14 +63,17 @@ class Frames(EmbeddedFrames):
             raise RequestTimedOutError("it did not answer within 30 s")
         if key == ApiKey.DESCRIBE_LOG_DIRS and broker in self.refusing:
             return framed(key, 4, DescribeLogDirsResponse(error_code=31))
+        if key == ApiKey.LIST_OFFSETS and broker == 1 and self.offsets_of_hot is not None:
+            rows = [ListOffsetsPartitionResponse(0, self.offsets_of_hot)]
+            return framed(key, 9, ListOffsetsResponse(0, [ListOffsetsTopicResponse("hot", rows)]))
         if key == ApiKey.LIST_GROUPS and self.refusing_groups:
             return framed(key, 5, ListGroupsResponse(error_code=31))
         if key == ApiKey.LIST_GROUPS and self.committed is not None and broker == 1:
             return framed(key, 5, ListGroupsResponse(groups=[ListedGroup("readers", "consumer")]))
         if key == ApiKey.OFFSET_FETCH and self.committed is not None:
             await encode(versions[-1])
-            rows = [OffsetFetchResponsePartitions(0, self.committed(), -1, "by one", 0)]
-            topics = [OffsetFetchResponseTopics(name="hot", partitions=rows)]
+            committed = [OffsetFetchResponsePartitions(0, self.committed(), -1, "by one", 0)]
+            topics = [OffsetFetchResponseTopics(name="hot", partitions=committed)]
             group = OffsetFetchResponseGroup("readers", topics, self.offsets_error)
             return framed(key, 9, OffsetFetchResponse(groups=[group]))
         return await super().exchange(broker, key, versions, encode, seconds)
@@ -171,6 +181,33 @@ async def test_a_refusal_names_the_right_and_the_figure(world: Sampled) -> None:
     assert "ListGroups is refused" in groups
     assert groups.endswith("bytes out are unknown. Allow Describe on all groups")
     assert world.load.summary().coverage == 0
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        (29, "ListOffsets of some topics is refused (TOPIC_AUTHORIZATION_FAILED)"),
+        (6, "ListOffsets of some partitions: NOT_LEADER_OR_FOLLOWER"),
+    ],
+)
+async def test_partitions_whose_offsets_are_not_told_are_unknown(
+    world: Sampled, code: int, line: str
+) -> None:
+    world.frames.offsets_of_hot = code
+    await world.sampled()
+    assert world.figures()[-1] == (1, "hot", -1, Quality.UNKNOWN)
+    [found] = world.load.summary().problems
+    assert found.startswith(f"broker 1: {line}: their bytes in are unknown")
+
+
+async def test_offsets_of_groups_that_are_refused_name_the_right(world: Sampled) -> None:
+    world.frames.committed, world.frames.offsets_error = (lambda: 5), 30
+    await world.sampled()
+    (line,) = world.load.summary().problems
+    assert line == (
+        "broker 1: OffsetFetch is refused (GROUP_AUTHORIZATION_FAILED): bytes out are unknown."
+        " Allow Describe on all groups"
+    )
 
 
 async def test_a_group_whose_coordinator_loads_makes_bytes_out_unknown(world: Sampled) -> None:
