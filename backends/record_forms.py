@@ -31,6 +31,7 @@ from controller.model.cluster import (
     row_maker,
 )
 from controller.model.upstream_step import Stage
+from controller.scheduling.limits import limits_text, parse_limits
 
 StoredRow = Sequence[Any]
 """The values of the columns. A store can return any type; `to_record` raises ValueError or TypeError then."""
@@ -137,13 +138,13 @@ def _reassignments(rows: Iterable[StoredRow]) -> list[Record]:
 
 
 def _job_row(job: Job) -> StoredRow:
-    return (job.id, job.kind.name.lower(), *job[2:])
+    return (job.id, job.kind.name.lower(), *job[2:-1], limits_text(job.limits))
 
 
 def _job(row: StoredRow) -> Job:
-    number, kind, *values = row
+    number, kind, *values, limits = row
     job = Job(number, JobKind[kind.upper()], *values)
-    return job._replace(paused=bool(job.paused), elects=bool(job.elects))
+    return job._replace(paused=bool(job.paused), elects=bool(job.elects), limits=parse_limits(limits))
 
 
 _ENDING_NAMES = {ending: ending.name.lower() for ending in Ending}
@@ -301,13 +302,13 @@ FORMS: dict[type[Record], RecordForm] = {
         "jobs",
         (
             "id", "kind", "created_ms", "principal", "client_id", "total", "priority", "paused", "ended_ms",
-            "undoes", "throttle", "elects", "until_ms",
+            "undoes", "throttle", "elects", "until_ms", "limits",
         ),
         1,
         _job_row,
         _job,
         lambda key: (key,),
-        defaults={"elects": False, "until_ms": 0},
+        defaults={"elects": False, "until_ms": 0, "limits": ""},
     ),
     Finished: RecordForm(
         "finished",

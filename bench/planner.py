@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from controller.scheduling.limits import PlanLimits
-from controller.scheduling.steps import UNLIMITED, next_step
+from controller.model.limits import UNLIMITED, PlanLimits
+from controller.scheduling.steps import next_step
 from planner.model.snapshot import Broker, Partition, Snapshot
 from planner.model.step_table import Move
 from planner.plan import make_plan, moves_of

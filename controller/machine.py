@@ -43,10 +43,17 @@ from controller.gateway.throttle import (
 from controller.messages import events, job_events
 from controller.messages.event import AnyEvent
 from controller.pace.readings import PaceMeasured
-from controller.reassignment.jobs import pause, prioritize, prune, reorder, roll_back_job, throttle_job
+from controller.reassignment.jobs import (
+    limit_job,
+    pause,
+    prioritize,
+    prune,
+    reorder,
+    roll_back_job,
+    throttle_job,
+)
 from controller.reassignment.orders import alter_reassignments, queue_plan
 from controller.reassignment.phases import Phase, Trigger, fire, phase_of
-from controller.scheduling.limits import LEADS
 from controller.state.state import Decision
 
 E = TypeVar("E", bound=AnyEvent)
@@ -112,6 +119,7 @@ _HANDLERS: dict[type[AnyEvent], Handler[Any]] = dict(
         _handler(job_events.Pause, pause),
         _handler(job_events.Prioritize, prioritize),
         _handler(job_events.ThrottleJob, throttle_job),
+        _handler(job_events.LimitJob, limit_job),
         _handler(job_events.Reorder, reorder),
         _handler(job_events.Prune, prune),
         _handler(events.Stalled, _stalled),
@@ -161,8 +169,8 @@ def fill(d: Decision) -> None:
                 state.orders.defer(job.id, key)
             else:
                 fire(d, partition, Trigger.START if may_start else Trigger.PLAN)
-    if d.leader_changes:
-        backlog.usage.count(LEADS, -d.leader_changes)
+    for cost, times in d.leader_changes.items():
+        backlog.usage.count(cost, -times)
     more = not stopped and (backlog.to_plan or backlog.size) and not backlog.idle
     if more or state.cluster.deletable:
         d.more = state.wake()

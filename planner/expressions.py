@@ -6,7 +6,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from controller.scheduling.steps import UNLIMITED
+from controller.model.limits import UNLIMITED
 
 Stage = Mapping[str, str]
 """Columns to add, as SQL. A column can use those of earlier stages, but not those of its own stage."""

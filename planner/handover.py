@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from common.lists import grouped
 from common.plan_errors import PlanError
 from controller.model.jobs import PlannedStep
-from controller.scheduling.limits import PlanLimits
+from controller.model.limits import PlanLimits
 from planner.model.snapshot import Broker, Snapshot
 from planner.model.step_table import Move, Scheduler
 from planner.plan import make_plan, repairs_first

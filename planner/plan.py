@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 from common.json.text import parse
 from common.plan_errors import Faults, PlanError
+from controller.model.limits import PlanLimits
 from controller.model.plan import read_plan
 from controller.model.replicas import Replicas
-from controller.scheduling.limits import PlanLimits
+from controller.scheduling.limits import by_letter
 from controller.scheduling.steps import why_short
 from planner.arrow_tables import write_parquet
 from planner.model.forecast import NO_RATES, Forecast, WaveRow, forecast_of, wave_rows
@@ -124,7 +125,7 @@ def make_plan(
     steps = schedule.steps.in_waves(moves, first_fit(_loads(schedule.steps), limits))
     waves = list(wave_rows(steps, bandwidth, rates))
     waiting = [_waiting(moves[number], reached, live) for number, reached in schedule.waiting]
-    forecast = forecast_of(moves, snapshot, limits.by_letter(), bandwidth, steps, waves, waiting, rates)
+    forecast = forecast_of(moves, snapshot, by_letter(limits), bandwidth, steps, waves, waiting, rates)
     return Plan(steps, waves, forecast)
 
 

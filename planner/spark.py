@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 
 from common.plan_errors import PlanError
 from common.wording import missing
-from controller.scheduling.steps import UNLIMITED
+from controller.model.limits import UNLIMITED
 from planner.arrow_tables import ArrowSteps
 from planner.expressions import AFTER, CALM, CLOSED_FORM, NEXT_STEP, NO_LEADER_WAITS, SWAPS, Stage
 from planner.model.step_table import SCHEDULED, Move, Schedule, Scheduler

@@ -11,8 +11,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
-from controller.scheduling.limits import PlanLimits
-from controller.scheduling.steps import UNLIMITED
+from controller.model.limits import UNLIMITED, PlanLimits
 
 
 class Load(NamedTuple):

@@ -133,6 +133,8 @@ ALTER TABLE jobs ADD COLUMN elects INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE jobs ADD COLUMN until_ms INTEGER NOT NULL DEFAULT 0;
 """
 
+_JOB_LIMITS = "ALTER TABLE jobs ADD COLUMN limits TEXT NOT NULL DEFAULT '';"
+
 _ACCESS = """
 CREATE TABLE acls (
     kind TEXT NOT NULL, name TEXT NOT NULL, pattern TEXT NOT NULL, principal TEXT NOT NULL,
@@ -191,6 +193,7 @@ CREATE TABLE configs (
 ) WITHOUT ROWID;
 """
     + _JOB_ENDS
+    + _JOB_LIMITS
 )
 
 UPGRADES = {
@@ -198,6 +201,7 @@ UPGRADES = {
     2: _SUBMISSION_EPOCH,
     3: _ACCESS,
     4: _JOB_ENDS,
+    5: _JOB_LIMITS,
 }
 """SQL by format version that converts the tables of that version to the next one."""
 

@@ -11,9 +11,9 @@ from collections.abc import Set
 
 from controller.execution.throttle import rate_of_others
 from controller.model.cluster import TopicPartition
+from controller.model.limits import UNLIMITED
 from controller.pace.readings import FIRST_WINDOW, Load, Moves, PaceMeasured
 from controller.scheduling.limits import Capacity, LimitKind, Windows
-from controller.scheduling.steps import UNLIMITED
 from controller.state.state import Decision, State
 
 MOST_SHRUNK = 10_000

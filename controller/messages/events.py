@@ -15,6 +15,7 @@ from controller.model.access import Acl, AclFilter, ScramCredential
 from controller.model.cluster import Partition, Replicas, ResourceType, TopicPartition
 from controller.model.configs import ConfigChange
 from controller.model.errors import Outcome
+from controller.model.limits import NO_LIMITS, PlanLimits
 
 # ---- reassignments (KIP-455) ------------------------------------------------------------------------------
 
@@ -31,6 +32,8 @@ class AlterReassignments(Event[AlterReply]):
     priority: int = 0
     throttle: int = 0
     """Bytes a second for the job's replicas in flight; 0 for no throttle of its own."""
+    limits: PlanLimits = NO_LIMITS
+    """The job's own limits; those of the cluster apply too."""
     paused: bool = False
     """Whether the job waits to be resumed before its first step."""
     elects: bool = False

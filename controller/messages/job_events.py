@@ -1,6 +1,6 @@
 """Events about jobs (KIP-236), and the rows and the reply of orders and queued plans (KIP-455)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -8,6 +8,7 @@ from controller.messages.event import UNKNOWN_REQUESTER, Event, Requester
 from controller.model.cluster import Replicas, TopicPartition
 from controller.model.errors import Outcome
 from controller.model.jobs import PlannedStep
+from controller.model.limits import NO_LIMITS, PlanLimits
 
 
 class AlterRow(NamedTuple):
@@ -72,6 +73,7 @@ class Queue(Event[AlterReply]):
     priority: int = -1
     """By default below that of orders."""
     throttle: int = 0
+    limits: PlanLimits = NO_LIMITS
     paused: bool = False
 
 
@@ -99,6 +101,16 @@ class ThrottleJob(Event[Outcome]):
 
     job: int
     throttle: int
+    requester: Requester = UNKNOWN_REQUESTER
+
+
+@dataclass(frozen=True, slots=True)
+class LimitJob(Event[Outcome]):
+    """Change some of the job's own limits (KIP-435). Those of the cluster apply too."""
+
+    job: int
+    changes: Mapping[str, int | None]
+    """By field of `PlanLimits`; None removes the limit."""
     requester: Requester = UNKNOWN_REQUESTER
 
 

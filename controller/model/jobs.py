@@ -3,6 +3,7 @@
 from enum import IntEnum
 from typing import NamedTuple
 
+from controller.model.limits import NO_LIMITS, PlanLimits
 from controller.model.replicas import Replicas, TopicPartition
 
 PRIORITIES = (-1000, 1000)
@@ -40,6 +41,8 @@ class Job(NamedTuple):
     """Whether the preferred leader of each partition is elected when its last step ends."""
     until_ms: int = 0
     """When the job is rolled back by itself; 0 for never."""
+    limits: PlanLimits = NO_LIMITS
+    """Its own limits of KIP-435, which apply to its steps in addition to those of the cluster."""
 
     @property
     def key(self) -> int:

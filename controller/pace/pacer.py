@@ -23,6 +23,7 @@ from statistics import median
 from typing import NamedTuple
 
 from common.rates import in_rate
+from controller.model.limits import UNLIMITED
 from controller.pace.effort import FLOOR, UNKNOWN_IDLE, Activity, Effort, Turns
 from controller.pace.latency import (
     SHORT_SECONDS,
@@ -35,7 +36,6 @@ from controller.pace.latency import (
 )
 from controller.pace.rates import Rate
 from controller.pace.readings import Load, PaceMeasured, PaceSettings, Source
-from controller.scheduling.steps import UNLIMITED
 
 BLIND_WINDOW = 2
 """Replicas to and from each broker while no latency is measured."""

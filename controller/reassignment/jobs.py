@@ -10,6 +10,7 @@ from itertools import chain
 from common.error_codes import ErrorCode
 from controller.execution.cordons import allow_again
 from controller.messages.job_events import (
+    LimitJob,
     Pause,
     Prioritize,
     Prune,
@@ -31,6 +32,7 @@ from controller.model.cluster import (
 )
 from controller.model.errors import DONE, Outcome
 from controller.model.jobs import TOPIC_GONE
+from controller.model.limits import NO_LIMITS
 from controller.reassignment.orders import open_job, seal_job
 from controller.reassignment.phases import Trigger, fire
 from controller.reassignment.reassignments import Order, enqueue, withdraw
@@ -124,6 +126,27 @@ def throttle_job(d: Decision, event: ThrottleJob) -> None:
         d.answer(event, _unknown(event.job) if job is None else _ended(job))
         return
     d.put(job._replace(throttle=event.throttle))
+    d.answer(event, DONE)
+
+
+def limit_job(d: Decision, event: LimitJob) -> Iterator[None]:
+    """Change limits of the job, which apply from the next step on. Its steps in flight count at once."""
+    state, backlog = d.state, d.state.backlog
+    job = state.orders.jobs.get(event.job)
+    if job is None or job.ended_ms:
+        d.answer(event, _unknown(event.job) if job is None else _ended(job))
+        return
+    defaults = NO_LIMITS._asdict()
+    changes = {field: defaults[field] if value is None else value for field, value in event.changes.items()}
+    d.put(job._replace(limits=job.limits._replace(**changes)))
+    for seen, (key, reassignment) in enumerate(list(state.orders.reassignments.items())):
+        if reassignment.job == job.id:
+            if key in backlog.costs and key not in state.gateway.external:
+                backlog.count_for_job(key, job.id)
+            else:
+                fire_again(d, key)
+        if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
+            yield
     d.answer(event, DONE)
 
 

@@ -349,9 +349,10 @@ def open_job(d: Decision, kind: JobKind, request: AlterReassignments | Queue | R
         job = job._replace(undoes=request.job, elects=d.state.orders.jobs[request.job].elects)
     else:
         job = job._replace(priority=request.priority, throttle=request.throttle, paused=request.paused)
+        job = job._replace(limits=request.limits)
     if isinstance(request, AlterReassignments):
         job = job._replace(elects=request.elects, until_ms=request.until_ms)
-    d.state.orders.open_job(job)
+    d.state.open_job(job)
     return job.id
 
 
@@ -360,7 +361,7 @@ def seal_job(d: Decision, number: int) -> int:
     state = d.state
     total = state.orders.open.get(number, 0) + len(state.orders.finished.get(number, ()))
     if not total:
-        state.orders.drop_job(number)
+        state.drop_job(number)
         return 0
     ended = 0 if number in state.orders.open else d.now_ms
     d.put(state.orders.jobs[number]._replace(total=total, ended_ms=ended))

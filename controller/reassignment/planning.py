@@ -114,7 +114,7 @@ def following_step(
         live=state.cluster.live,
         original=reassignment.original,
         min_isr=state.settings.min_isr(partition.topic),
-        limit=state.backlog.usage.step,
+        limit=state.backlog.usage.step_of(reassignment.job),
     )
     following = step_led_by(leader=partition.leader)
     if following == current != target and not state.mode.executor.ELECTS:
@@ -139,14 +139,15 @@ def next_leader(state: State, partition: Partition, reassignment: Reassignment) 
         return preferred
     cost = state.backlog.costs.get(partition.key)
     counted = cost is not None and cost.leads
-    return preferred if counted or not usage.exhausted(capacities_of(LEADS)) else NO_LEADER
+    lead = LEADS._replace(job=usage.counted_job(reassignment.job))
+    return preferred if counted or not usage.exhausted(capacities_of(lead)) else NO_LEADER
 
 
 def wanted_leader(state: State, reassignment: Reassignment) -> int:
     """Return who is to lead as soon as it can; NO_LEADER if the leader is to stay where it can."""
     if _elects(state, reassignment.job):
         return reassignment.target[0]
-    return steps.preferred_leader(reassignment.target, state.backlog.usage.step)
+    return steps.preferred_leader(reassignment.target, state.backlog.usage.step_of(reassignment.job))
 
 
 def _step_cost(
@@ -174,6 +175,7 @@ def _step_cost(
         not (state.mode.is_gateway and healthy),
         key.topic if listed else "",
         listed,
+        0 if reassignment is None else state.backlog.usage.counted_job(reassignment.job),
     )
 
 

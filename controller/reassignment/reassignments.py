@@ -358,11 +358,13 @@ def _begin_step(
 
 def _step_ended(d: Decision, before: Partition, *, elected: bool = False) -> None:
     """Continue after a step. If it moved leadership, that counts against limit L until the decision ends."""
-    after = d.state.cluster.partitions[before.topic][before.partition]
+    state = d.state
+    after = state.cluster.partitions[before.topic][before.partition]
+    cost = LEADS._replace(job=state.backlog.usage.counted_job(state.orders.reassignments[before.key].job))
     after_step(d, after, elected=elected)
     if after.leader != before.leader:
-        d.leader_changes += 1
-        d.state.backlog.usage.count(LEADS, 1)
+        d.leader_changes[cost] += 1
+        state.backlog.usage.count(cost, 1)
 
 
 def _continued(

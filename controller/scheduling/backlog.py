@@ -17,9 +17,10 @@ from itertools import groupby, islice
 from typing import NamedTuple
 
 from controller.model.jobs import PlannedStep
+from controller.model.limits import NO_LIMITS, PlanLimits
 from controller.model.replicas import Replicas, TopicPartition, without
 from controller.scheduling.buckets import PASSES, Bucket, Parking, Planned, Position, Rank, Step
-from controller.scheduling.limits import Cost, PlanLimits, Usage, Windows, capacities_of
+from controller.scheduling.limits import Cost, Usage, Windows, capacities_of
 
 SLACK = 1_000
 """Void entries that are tolerated. The backlog is compacted when it has more of them, and more than valid
@@ -166,6 +167,16 @@ class Backlog:
         """Set the limits. They apply to waiting steps; steps in flight continue."""
         self.usage.set_limits(limits, self.usage.held)
         self.usage.freed.update(dict.fromkeys(self._parked.heaps))
+
+    def limit_job(self, job: int, limits: PlanLimits) -> None:
+        """Set the limits of the job itself. They apply to steps that are planned or counted from now on."""
+        if self.usage.jobs.get(job, NO_LIMITS) != limits:
+            self.usage.limit_job(job, limits)
+            self.usage.freed.update(dict.fromkeys(self._parked.heaps))
+
+    def count_for_job(self, key: TopicPartition, job: int) -> None:
+        """Count the partition's step in flight against the limits of this job, if it has any."""
+        self.charge(key, self.costs[key]._replace(job=self.usage.counted_job(job)))
 
     def pace(self, windows: Windows | None) -> None:
         """Set the limits of pace; None for none. Steps in flight continue."""

@@ -1,7 +1,8 @@
 """The limits of concurrent movements (KIP-435), and their usage by the steps in flight.
 
 The limits are cluster-wide dynamic configs. `LIMITS` has a row for each: messages, the JSON API, the page and
-the commands name a limit by it. The names in the KIP's drafts are accepted as aliases.
+the commands name a limit by it. The names in the KIP's drafts are accepted as aliases. A job may have limits
+of its own, those of KIP-435; its steps must keep both.
 """
 
 from collections import Counter, defaultdict
@@ -13,7 +14,7 @@ from typing import NamedTuple
 from common.plan_errors import PlanError
 from controller.model.cluster import NO_LEADER, Replicas
 from controller.model.configs import MAX_VALUE_BYTES
-from controller.scheduling.steps import UNLIMITED
+from controller.model.limits import NO_LIMITS, UNLIMITED, PlanLimits
 
 
 class LimitKind(StrEnum):
@@ -41,12 +42,12 @@ class Limit(NamedTuple):
     """The kinds of capacities whose limit it is; none for a limit of each step, which nothing uses up."""
     meaning: str
 
-    def of(self, limits: "PlanLimits") -> int:
+    def of(self, limits: PlanLimits) -> int:
         """Return the value of this limit."""
         value: int = getattr(limits, self.field)
         return value
 
-    def shown(self, limits: "PlanLimits") -> int | None:
+    def shown(self, limits: PlanLimits) -> int | None:
         """Return the value of this limit; None for no limit."""
         value = self.of(limits)
         return None if value == self.of(NO_LIMITS) else value
@@ -102,29 +103,6 @@ ALIASES = {
 """Names in KIP-435's drafts -> config name."""
 
 
-class PlanLimits(NamedTuple):
-    """The values of the limits, a field for each; each is at least 1, and by default there is none."""
-
-    per_partition: int = UNLIMITED
-    partitions: int = UNLIMITED
-    leaders: int = UNLIMITED
-    replicas: int = UNLIMITED
-    per_broker: int = UNLIMITED
-    bytes: int = 2**63 - 1
-
-    @property
-    def step(self) -> int:
-        """Maximum number of replicas that a planned step adds: no step needs to exceed a limit."""
-        return min(self.per_partition, self.replicas, self.per_broker)
-
-    def by_letter(self) -> dict[str, int]:
-        """Return `{"r": …, "p": …, "l": …, "c": …, "b": …}`."""
-        return {limit.name.lower(): limit.of(self) for limit in LETTERED}
-
-
-NO_LIMITS = PlanLimits()
-
-
 def limits_of(configs: Mapping[str, str]) -> PlanLimits:
     """Return the limits that are set in the cluster-wide configs."""
     return PlanLimits(
@@ -132,18 +110,33 @@ def limits_of(configs: Mapping[str, str]) -> PlanLimits:
     )
 
 
+def by_letter(limits: PlanLimits) -> dict[str, int]:
+    """Return `{"r": …, "p": …, "l": …, "c": …, "b": …}`."""
+    return {limit.name.lower(): limit.of(limits) for limit in LETTERED}
+
+
+@lru_cache(maxsize=256)
 def parse_limits(text: str) -> PlanLimits:
-    """Parse limits such as `r=1,p=20`. Raises PlanError that names the invalid part."""
+    """Parse limits such as `r=1,P=20`. Raises PlanError that names the invalid part."""
     fields = {limit.name.lower(): limit.field for limit in LETTERED}
     values = {}
     for part in filter(None, text.split(",")):
         letter, _, value = part.strip().partition("=")
-        if letter not in fields:
+        field = fields.get(letter.lower())
+        if field is None:
             raise PlanError(f"'{part}' is none of {', '.join(f'{known}=' for known in fields)}")
+        if field in values:
+            raise PlanError(f"'{part}': {letter} is given twice")
         if not value.isdecimal() or not 1 <= int(value) <= UNLIMITED:
             raise PlanError(f"'{part}': expected an integer in [1, {UNLIMITED}]")
-        values[fields[letter]] = int(value)
+        values[field] = int(value)
     return PlanLimits(**values)
+
+
+def limits_text(limits: PlanLimits) -> str:
+    """Return the limits of KIP-435 that are set, as `parse_limits` reads them, such as `R=1,P=20`."""
+    shown = ((limit.name, limit.shown(limits)) for limit in LETTERED)
+    return ",".join(f"{name}={value}" for name, value in shown if value is not None)
 
 
 class Capacity(NamedTuple):
@@ -152,10 +145,13 @@ class Capacity(NamedTuple):
     kind: LimitKind
     broker: int = -1
     topic: str = ""
+    job: int = 0
+    """The job whose own limit it is; 0 for a limit of the cluster."""
 
     def __str__(self) -> str:
         whose = self.topic or ("" if self.broker < 0 else str(self.broker))
-        return f"{self.kind.value} {whose}".rstrip()
+        text = f"{self.kind.value} {whose}".rstrip()
+        return f"{text} of job {self.job}" if self.job else text
 
 
 _PARTITIONS, _LEADERS, _REPLICAS = (
@@ -181,10 +177,15 @@ class Cost(NamedTuple):
     """Its topic, if a throttle list of the topic has no room for all of its partitions."""
     listed: int = 0
     """Bytes that the step needs in each of the topic's two lists at most."""
+    job: int = 0
+    """Its job, if that has limits of its own."""
 
 
 LEADS = Cost((), NO_LEADER, leads=True)
 """The cost of a leader movement without data."""
+
+JOB_KINDS = frozenset(kind for limit in LETTERED for kind in limit.kinds)
+"""Kinds of the limits that a job may have of its own."""
 
 
 Amounts = tuple[tuple[Capacity, int], ...]
@@ -193,7 +194,10 @@ Amounts = tuple[tuple[Capacity, int], ...]
 
 @lru_cache(maxsize=65_536)
 def capacities_of(cost: Cost) -> Amounts:
-    """Return each capacity and the used amount. A reorder or a pure drop uses leader movements only."""
+    """Return each capacity and the used amount. A reorder or a pure drop uses leader movements only.
+
+    Those of the step's job follow those of the cluster.
+    """
     taken = [(_LEADERS, 1)] if cost.leads else []
     if cost.incoming:
         taken += [(_PARTITIONS, 1), (_REPLICAS, len(cost.incoming))]
@@ -206,6 +210,9 @@ def capacities_of(cost: Cost) -> Amounts:
             taken.append((_HEALTH, 1))
         if cost.listed:
             taken.append((Capacity(LimitKind.LIST, topic=cost.topic), cost.listed))
+    if cost.job:
+        shared = [row for row in taken if row[0].kind in JOB_KINDS]
+        taken += [(capacity._replace(job=cost.job), amount) for capacity, amount in shared]
     return tuple(taken)
 
 
@@ -225,6 +232,8 @@ class Windows(NamedTuple):
 
     def of(self, capacity: Capacity) -> int | None:
         """Return the limit of the capacity; None if pace does not limit what it counts."""
+        if capacity.job:
+            return None
         if capacity.broker >= 0:
             return self.brokers.get(capacity.broker, self.others)
         return self.cluster if capacity.kind is LimitKind.PARTITIONS else None
@@ -240,9 +249,11 @@ class Usage:
     """How many steps other than repairs may be in flight while the cluster is not healthy; None while it is
     healthy."""
     unlimited: bool
-    """Whether operators have set no limit. Pace may have."""
+    """Whether operators have set no limit, of the cluster or of a job. Pace may have."""
 
     def __init__(self, limits: PlanLimits = NO_LIMITS) -> None:
+        self.jobs: dict[int, PlanLimits] = {}
+        """The limits of jobs that have their own."""
         self.throttled = False
         """Whether the steps in flight need entries in the throttle lists of their topics."""
         self.windows: Windows | None = None
@@ -265,7 +276,32 @@ class Usage:
         self._limits = {kind: limit.of(limits) for limit in LIMITS for kind in limit.kinds}
         self._limits[LimitKind.HEALTH] = UNLIMITED if held is None else held
         self._limits[LimitKind.LIST] = MAX_VALUE_BYTES
-        self.unlimited = limits == NO_LIMITS and held is None
+        self._follow_limits()
+
+    def limit_job(self, job: int, limits: PlanLimits) -> None:
+        """Set the limits of the job, in addition to those of the cluster; NO_LIMITS for none."""
+        self.jobs = {number: of for number, of in self.jobs.items() if number != job}
+        if limits != NO_LIMITS:
+            self.jobs[job] = limits
+        self._follow_limits()
+
+    def _follow_limits(self) -> None:
+        self.unlimited = self.limits == NO_LIMITS and self.held is None and not self.jobs
+        self._job_limits = {
+            (job, kind): limit.of(limits)
+            for job, limits in self.jobs.items()
+            for limit in LETTERED
+            for kind in limit.kinds
+        }
+
+    def counted_job(self, job: int) -> int:
+        """Return the job if it has limits of its own, else 0, as `Cost.job` has it."""
+        return job if job in self.jobs else 0
+
+    def step_of(self, job: int) -> int:
+        """Return the maximum number of replicas that a planned step of the job adds."""
+        limits = self.jobs.get(job)
+        return self.step if limits is None else min(self.step, limits.step)
 
     def exhausted(self, amounts: Amounts) -> Capacity | None:
         """Return the first capacity whose limit the amounts would exceed, or None.
@@ -278,20 +314,22 @@ class Usage:
             if capacity.kind is LimitKind.LIST and not self.throttled:
                 continue
             taken = self._taken.get(capacity, 0)
-            most = self._limits[capacity.kind] if self.windows is None else self.limit(capacity)
+            most = self.limit(capacity)
             if taken + amount > most and (taken or capacity is _HEALTH or not most):
                 return capacity
         return None
 
     def limit(self, capacity: Capacity) -> int:
         """Return the limit of the capacity."""
+        if capacity.job:
+            return self._job_limits.get((capacity.job, capacity.kind), UNLIMITED)
         most = self._limits[capacity.kind]
         paced = None if self.windows is None else self.windows.of(capacity)
         return most if paced is None else min(most, paced)
 
     def is_paced(self, capacity: Capacity) -> bool:
         """Return whether the limit of the capacity is that of pace."""
-        return self.limit(capacity) < self._limits[capacity.kind]
+        return not capacity.job and self.limit(capacity) < self._limits[capacity.kind]
 
     def count(self, cost: Cost, steps: int, *, ended: bool = False) -> None:
         """Add the cost of this number of steps.
@@ -301,7 +339,7 @@ class Usage:
         for capacity, amount in capacities_of(cost):
             before = self._taken.get(capacity, 0)
             taken = before + steps * amount
-            if capacity.broker >= 0:
+            if capacity.broker >= 0 and not capacity.job:
                 self._directions += bool(taken) - bool(before)
             if taken:
                 self._taken[capacity] = taken
@@ -335,11 +373,15 @@ class Usage:
         """Return the used amount of the capacity."""
         return self._taken.get(capacity, 0)
 
-    def by_limit(self) -> dict[str, int | None]:
-        """Return the use of each limit by name, B at the busiest broker; None if nothing uses it up."""
+    def by_limit(self, job: int = 0) -> dict[str, int | None]:
+        """Return the use of each limit by name, B at the busiest broker; None if nothing uses it up.
+
+        With a job, it is the use of its own limits; that of `bytes`, which no job has, is 0.
+        """
         most: dict[LimitKind, int] = {}
         for capacity, taken in self._taken.items():
-            most[capacity.kind] = max(taken, most.get(capacity.kind, 0))
+            if capacity.job == job:
+                most[capacity.kind] = max(taken, most.get(capacity.kind, 0))
         return {
             limit.name: max((most.get(kind, 0) for kind in limit.kinds), default=None) for limit in LIMITS
         }

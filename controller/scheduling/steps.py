@@ -8,9 +8,8 @@ from collections.abc import Collection, Container, Iterator
 from functools import lru_cache, partial
 from typing import NamedTuple
 
+from controller.model.limits import UNLIMITED
 from controller.model.replicas import NO_LEADER, Replicas
-
-UNLIMITED = 2_147_483_647
 
 
 class StepLists(NamedTuple):

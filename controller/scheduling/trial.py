@@ -4,9 +4,10 @@ from collections import deque
 from heapq import heapify
 
 from controller.model.cluster import TopicPartition
+from controller.model.limits import PlanLimits
 from controller.scheduling.backlog import Backlog
 from controller.scheduling.buckets import Bucket, Parking, Position, Step
-from controller.scheduling.limits import PlanLimits, Usage
+from controller.scheduling.limits import Usage
 
 
 class Trial(Backlog):
@@ -82,6 +83,8 @@ class _Entries(dict[TopicPartition, Bucket | Step]):
 def _usage(backlog: Backlog, limits: PlanLimits) -> Usage:
     usage = Usage()
     usage.set_limits(limits, backlog.usage.held)
+    for job, own in backlog.usage.jobs.items():
+        usage.limit_job(job, own)
     usage.windows, usage.throttled = backlog.usage.windows, backlog.usage.throttled
     for cost in backlog.costs.values():
         usage.count(cost, 1)

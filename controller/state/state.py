@@ -7,6 +7,7 @@ a decision calls. Between two decisions the state is consistent, so that others 
 store puts every record, so the state after a restart equals the state before.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -39,10 +40,11 @@ from controller.model.cluster import (
     UpstreamStep,
 )
 from controller.model.configs import PACE, THROTTLE, ConfigName
+from controller.model.limits import NO_LIMITS
 from controller.pace.readings import FIRST_WINDOW, pace_settings
 from controller.schedule.periods import no_zones
 from controller.scheduling.backlog import Backlog
-from controller.scheduling.limits import NO_LIMITS, Windows, limits_of
+from controller.scheduling.limits import Cost, Windows, limits_of
 from controller.state.access import AclIndex
 from controller.state.cluster import ClusterState
 from controller.state.gateway import GatewayState
@@ -267,6 +269,16 @@ class State:
         limited = self.backlog.usage.limits.bytes != NO_LIMITS.bytes
         return limited and self.mode.measures_sizes and not self.cluster.measured
 
+    def open_job(self, job: Job) -> None:
+        """Begin a job that is not a record yet: its first steps may start before it is one."""
+        self.orders.open_job(job)
+        self.backlog.limit_job(job.id, job.limits)
+
+    def drop_job(self, number: int) -> None:
+        """Remove a job that was begun and has no partitions."""
+        self.orders.drop_job(number)
+        self.backlog.limit_job(number, NO_LIMITS)
+
     def wake(self) -> bool:
         """Return whether a `Continue` event is to be submitted.
 
@@ -327,10 +339,12 @@ class State:
     def _put_job(self, record: Job) -> None:
         self.orders.put_job(record)
         self.throttle.follow_job(record)
+        self.backlog.limit_job(record.id, NO_LIMITS if record.ended_ms else record.limits)
 
     def _delete_job(self, number: int) -> None:
         self.orders.delete_job(number)
         self.throttle.forget_job(number)
+        self.backlog.limit_job(number, NO_LIMITS)
 
     def _put_paused(self, record: Paused) -> None:
         self.orders.set_paused(record.paused)
@@ -390,9 +404,9 @@ class Decision:
     """Number of requested rows so far. The more there are, the fewer steps the decision starts."""
     cancelled: int = 0
     """Number of partitions that a request has cancelled."""
-    leader_changes: int = 0
-    """Number of leader movements that this decision has completed. They count against limit L until its end,
-    so that a decision changes at most L leaders."""
+    leader_changes: Counter[Cost] = field(default_factory=Counter)
+    """The leader movements that this decision has completed. They count against limit L until its end, so
+    that a decision changes at most L leaders."""
     changes: list[Change] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
     """The driver carries them out in order, after the records are durable."""

@@ -21,7 +21,7 @@ from controller.model.cluster import (
 )
 from controller.schedule.openings import closed_reason
 from controller.scheduling.buckets import Bucket
-from controller.scheduling.limits import LIMITS, Capacity, Cost, LimitKind, Usage, capacities_of
+from controller.scheduling.limits import LETTERED, LIMITS, Capacity, Cost, LimitKind, Usage, capacities_of
 from controller.state.state import State
 
 _NAMES = {kind: limit.name for limit in LIMITS for kind in limit.kinds}
@@ -288,6 +288,24 @@ def limit_views(state: State) -> list[LimitView]:
     return [
         LimitView(each.name, each.config, each.shown(limits), used[each.name], each.meaning)
         for each in LIMITS
+    ]
+
+
+class JobLimitView(NamedTuple):
+    """A limit of a job's own, and what its steps in flight use of it, as in `LimitView`."""
+
+    name: str
+    limit: int
+    used: int | None
+
+
+def job_limits(state: State, job: Job) -> list[JobLimitView]:
+    """Return the limits of the job itself; those of the cluster apply to its steps too."""
+    used = state.backlog.usage.by_limit(job.id)
+    return [
+        JobLimitView(each.name, limit, used[each.name])
+        for each in LETTERED
+        if (limit := each.shown(job.limits)) is not None
     ]
 
 

@@ -11,10 +11,11 @@ from typing import NamedTuple
 from controller.execution.throttle import throttle_rate
 from controller.model.cluster import TopicPartition
 from controller.model.configs import THROTTLE
+from controller.model.limits import PlanLimits
 from controller.reassignment.phases import Phase, phase_of
 from controller.reassignment.planning import plan_step
 from controller.scheduling.buckets import Planned
-from controller.scheduling.limits import LIMITS, Cost, PlanLimits, capacities_of, limits_of
+from controller.scheduling.limits import LIMITS, Cost, capacities_of, limits_of
 from controller.scheduling.trial import Trial
 from controller.state.state import State
 from controller.views.jobs import broker_loads, stopped_reason

@@ -9,8 +9,9 @@ tenth of the memory for millions of steps. Lists need no package besides Python.
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple, Protocol, Self
 
+from controller.model.limits import UNLIMITED
 from controller.model.replicas import Replicas
-from controller.scheduling.steps import UNLIMITED, Step, steps_to
+from controller.scheduling.steps import Step, steps_to
 
 SCHEDULED = ("id", "step", "replicas", "adding", "removing", "source", "leader")
 """Columns of a schedule. `id` is the position of the move."""

@@ -8,8 +8,8 @@ from typing import Any
 from common.rates import in_rate
 from common.units import in_bytes, in_time
 from common.wording import counted
+from controller.model.limits import UNLIMITED
 from controller.scheduling.limits import LETTERED
-from controller.scheduling.steps import UNLIMITED
 from planner.model.forecast import Forecast, WaveRow, per_wave
 from planner.report.charts import Bar, Cell, Pair, columns, heat_map, line, pairs
 

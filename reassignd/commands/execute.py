@@ -14,6 +14,7 @@ from reassignd.commands.options import (
     FILE,
     FORMAT,
     JSON,
+    OWN_LIMITS,
     TIMEOUT,
     VERBOSE,
     WAIT,
@@ -43,7 +44,7 @@ ROLLBACK_FILE = click.option(
 @click.command(
     epilog=examples(
         "reassignd execute plan.json --dry-run",
-        "reassignd execute plan.json --throttle 50MB --wait",
+        "reassignd execute plan.json --throttle 50MB --limits P=20,B=2 --wait",
         "reassignd execute plan.json --queue --rollback-file back.json",
     )
 )
@@ -71,6 +72,7 @@ ROLLBACK_FILE = click.option(
     callback=rate,
     help="Throttle to and from each broker while replicas of this job move: bytes per second, such as 50MB.",
 )
+@OWN_LIMITS
 @click.option(
     "--priority",
     metavar="N",
@@ -106,7 +108,7 @@ def execute(
         from reassignd.commands.dry_run import print_forecast
 
         with plan.errors():
-            return print_forecast(client, plan.content, options["throttle"], output_format)
+            return print_forecast(client, plan.content, options, output_format)
     except CommandError as error:
         return _print_faults(error, shown)
 

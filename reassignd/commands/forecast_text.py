@@ -9,9 +9,10 @@ from common.rates import in_rate
 from common.units import in_bytes, in_time
 from common.wording import counted, some
 from common.zones import host_zone
+from controller.model.limits import PlanLimits
 from controller.schedule.openings import seconds_until_done
 from controller.schedule.periods import read_schedule
-from controller.scheduling.limits import LIMITS, PlanLimits
+from controller.scheduling.limits import LIMITS
 from planner.model.forecast import NO_RATES, Forecast
 from planner.plan import BANDWIDTH
 from reassignd.commands.output import waiting_lines

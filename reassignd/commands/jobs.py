@@ -14,7 +14,16 @@ from reassignd.commands.completion import broker_numbers, job_numbers, topic_nam
 from reassignd.commands.help import examples
 from reassignd.commands.listing import DESCENDING, OFFSET, limit, more_lines
 from reassignd.commands.options import FORMAT, FORMAT_IGNORED, JSON, Integer, rate_or_none, with_client
-from reassignd.commands.output import DONE, duration, echo, job_lines, part_lines, reason_lines, when
+from reassignd.commands.output import (
+    DONE,
+    duration,
+    echo,
+    job_lines,
+    limit_of_job,
+    part_lines,
+    reason_lines,
+    when,
+)
 from reassignd.commands.table import look, with_table
 
 if TYPE_CHECKING:
@@ -125,6 +134,9 @@ def _lines(answer: dict[str, Any]) -> list[str]:
         lines.append(f"Rolled back by job {row['rolled_back_by']}.")
     if row["throttle"]:
         lines.append(f"Throttle: {in_rate(row['throttle'])}")
+    if row["limits"]:
+        used = [limit_of_job(each) for each in row["limits"]]
+        lines.append(f"Limits of its own: {'; '.join(used)}")
     if answer["reasons"]:
         lines += ["", "Not moving, by reason:", *reason_lines(answer["reasons"], answer["other_reasons"])]
     if answer["partitions"]:

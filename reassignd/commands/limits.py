@@ -8,10 +8,10 @@ import click
 from common.rates import in_rate
 from common.wording import as_json, counted
 from controller.model.configs import OWN_PREFIX, PACE
-from reassignd.commands.completion import limit_names
+from reassignd.commands.completion import job_numbers, limit_names
 from reassignd.commands.help import examples
-from reassignd.commands.options import JSON, read_throttle, with_client
-from reassignd.commands.output import echo
+from reassignd.commands.options import JSON, Integer, read_throttle, with_client
+from reassignd.commands.output import echo, limit_of_job
 from reassignd.commands.table import Row, columns, filled, with_table
 
 if TYPE_CHECKING:
@@ -73,13 +73,24 @@ SPARE = ("config", "from", "what")
         "reassignd limits P=20 B=5 throttle=50MB",
         "reassignd limits P=none --dry-run",
         "reassignd limits pace=auto pace.factor=1.5",
+        "reassignd limits --job 3 P=20 B=none",
     )
 )
 @click.argument("changes", metavar="[NAME=VALUE]...", nargs=-1, callback=_changes, shell_complete=limit_names)
+@click.option(
+    "--job",
+    "number",
+    metavar="JOB",
+    type=Integer(1),
+    shell_complete=job_numbers,
+    help="Show or change the limits of this job's own: R, P, L, C, B. Those of the cluster apply too.",
+)
 @click.option("--dry-run", is_flag=True, help="Only show which steps the change would start now.")
 @with_table
 @with_client
-def limits(client: "Client", output_format: str, changes: dict[str, Value], dry_run: bool) -> None:
+def limits(
+    client: "Client", output_format: str, changes: dict[str, Value], number: int | None, dry_run: bool
+) -> None:
     """Show the limits, or change some of them. If one value is invalid, none is changed.
 
     NAME is R, P, L, C, B, bytes, throttle, or the name of the config, also one of KIP-435. VALUE is a number
@@ -87,6 +98,11 @@ def limits(client: "Client", output_format: str, changes: dict[str, Value], dry_
     permit; pace.ms=10 or pace.factor=1.5 is the latency that they may see. A change applies from the next
     step on; steps in flight are not affected.
     """
+    if number is not None:
+        if dry_run:
+            raise click.UsageError("--dry-run cannot be used with --job")
+        _limit_job(client, number, changes, output_format)
+        return
     if dry_run:
         if not changes:
             raise click.UsageError("--dry-run needs a change, such as P=20")
@@ -105,6 +121,18 @@ def limits(client: "Client", output_format: str, changes: dict[str, Value], dry_
         rows = ((each["id"], each["incoming"], each["outgoing"]) for each in answer["brokers"])
         for line in columns(("broker", "replicas in", "replicas out"), rows):
             echo(line)
+
+
+def _limit_job(client: "Client", number: int, changes: dict[str, Value], output_format: str) -> None:
+    if changes:
+        client.post(f"/v1/jobs/{number}/limits", changes)
+    own = client.get(f"/v1/jobs/{number}", limit=0)["job"]["limits"]
+    if output_format == JSON:
+        echo(as_json(own))
+    elif own:
+        echo(f"Job {number} has limits of its own: {'; '.join(map(limit_of_job, own))}")
+    else:
+        echo(f"Job {number} has no limits of its own.")
 
 
 def _print_preview(preview: dict[str, Any], output_format: str) -> None:

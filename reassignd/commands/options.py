@@ -8,8 +8,10 @@ from typing import TypeVar
 import click
 from click.core import ParameterSource
 
+from common.plan_errors import PlanError
 from common.rates import read_rate
 from common.wording import counted
+from controller.scheduling.limits import limits_text, parse_limits
 from reassignd.commands.completion import context_names
 from reassignd.commands.target import DEFAULT_URL, target_of
 
@@ -101,6 +103,22 @@ _CONNECTION_OPTIONS = (
         type=FILE,
         help="PEM file with a client certificate and its key.",
     ),
+)
+
+
+def _own_limits(_: click.Context, __: click.Parameter, given: str | None) -> str | None:
+    try:
+        return given if given is None else limits_text(parse_limits(given)) or None
+    except PlanError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+OWN_LIMITS = click.option(
+    "--limits",
+    metavar="NAME=N,...",
+    callback=_own_limits,
+    help="Limits of this job's own, such as P=20,B=2; those of the cluster apply too. `reassignd limits`"
+    " explains the names.",
 )
 
 

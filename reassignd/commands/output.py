@@ -48,6 +48,12 @@ def job_lines(jobs: Sequence[Row], width: int | None = None) -> Iterator[str]:
     yield from fitting(head, rows, width, SPARE_JOB_COLUMNS, SHORT)
 
 
+def limit_of_job(limit: Row) -> str:
+    """Return `P=20, 3 in use`; `R=1` for a limit that nothing uses up."""
+    used = "" if limit["used"] is None else f", {limit['used']:,} in use"
+    return f"{limit['name']}={limit['limit']:,}{used}"
+
+
 def broker_lines(incoming: Sequence[Row], width: int | None = None) -> Iterator[str]:
     """Yield a table of the brokers that data is copied to."""
     rows = [{"to broker": row["broker"], **_copy_cells(row)} for row in incoming]

@@ -9,7 +9,8 @@ import click
 
 from common.plan_errors import PlanError
 from common.wording import counted, missing
-from controller.scheduling.limits import ALIASES, LETTERED, PlanLimits, parse_limits
+from controller.model.limits import PlanLimits
+from controller.scheduling.limits import ALIASES, LETTERED, parse_limits
 from planner.model.snapshot import read_snapshot
 from planner.model.step_table import schedule
 from planner.plan import BANDWIDTH, Plan, json_lines, make_plan, moves_of, read_targets, write_plan

@@ -9,6 +9,7 @@ import click
 
 from common.plan_errors import PlanError
 from common.wording import as_json, counted
+from controller.scheduling.limits import parse_limits
 from planner.model.forecast import Forecast
 from planner.model.snapshot import Snapshot, has_more_rows, read_snapshot
 from planner.plan import BANDWIDTH, forecast
@@ -30,7 +31,7 @@ from reassignd.commands.forecast_text import (
     within_schedule,
 )
 from reassignd.commands.help import examples
-from reassignd.commands.options import FILE, JSON, TIMEOUT, Integer, rate, with_client
+from reassignd.commands.options import FILE, JSON, OWN_LIMITS, TIMEOUT, Integer, rate, with_client
 from reassignd.commands.output import echo
 from reassignd.commands.plan import Where, with_spark
 from reassignd.commands.propose_execute import Execution, check_same_cluster, execute, not_as_in, watch
@@ -181,6 +182,7 @@ _EXECUTION_OPTIONS = (
         help="With --execute: bytes per second to and from each broker, such as 50MB. With --dry-run: for"
         " the forecast.",
     ),
+    OWN_LIMITS,
     click.option(
         "--wait",
         is_flag=True,
@@ -383,7 +385,7 @@ def _preview(
     """Compute the forecast, with the limits and the schedule of the running server if it is its cluster."""
     own = source == Source()
     answer = client.get("/v1/limits") if own else None
-    limits = None if answer is None else limits_of(answer)
+    limits = None if answer is None else limits_of(answer).lower(parse_limits(execution.limits or ""))
     rate = Rate(BANDWIDTH, "assumed, because it is not the cluster of the server")
     if answer is not None:
         rate = rate_of(answer, execution.throttle)

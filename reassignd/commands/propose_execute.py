@@ -40,6 +40,7 @@ class Execution(NamedTuple):
     execute: bool = False
     replan: bool = False
     throttle: int | None = None
+    limits: str | None = None
     wait: bool = False
     watch: bool = False
     until: int | None = None
@@ -68,6 +69,8 @@ class Execution(NamedTuple):
                 raise click.UsageError(f"--{option} needs --execute")
         if self.throttle is not None and not (self.execute or self.dry_run):
             raise click.UsageError("--throttle needs --execute or --dry-run")
+        if self.limits is not None and not (self.execute or self.dry_run):
+            raise click.UsageError("--limits needs --execute or --dry-run")
         if self.timeout is not None and not (self.wait or self.watch):
             raise click.UsageError("--timeout needs --wait or --watch")
         self._check_until(goals)
@@ -148,6 +151,7 @@ def submit_plan(client: "Client", goal: Goal, proposal: Proposal, execution: Exe
             "/v1/jobs",
             plan,
             throttle=execution.throttle,
+            limits=execution.limits,
             elect=bool(goal.demote) or None,
             until_ms=execution.until,
         )

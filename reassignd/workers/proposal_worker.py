@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 from common.plan_errors import PlanError
-from controller.scheduling.limits import PlanLimits
+from controller.model.limits import PlanLimits
 from planner.model.snapshot import Snapshot, parse_snapshot
 from planner.plan import forecast
 from planner.proposals.problem.goal import MissingSolverError, ProposalError

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from common.plan_errors import PlanError
-from controller.scheduling.limits import PlanLimits
+from controller.model.limits import PlanLimits
 from planner.model.snapshot import parse_snapshot
 from planner.plan import forecast
 from reassignd.workers.processes import serve, until_end

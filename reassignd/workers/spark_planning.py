@@ -23,8 +23,8 @@ from common.wording import counted
 from controller.messages.job_events import PlannedSteps, Reorder
 from controller.model.cluster import Replicas, TopicPartition
 from controller.model.jobs import PlannedStep
+from controller.model.limits import PlanLimits
 from controller.ports import Submitter
-from controller.scheduling.limits import PlanLimits
 from controller.state.state import State
 from planner import handover
 from planner.model.step_table import Move
@@ -207,7 +207,8 @@ class SparkPlanning:
         The partitions are appended to `requested`.
         """
         state = self._state
-        yield handover.head(state.backlog.usage.limits, self._facts.bandwidth(), state.cluster.live)
+        limits = state.backlog.usage.limits.lower(state.orders.jobs[job].limits)
+        yield handover.head(limits, self._facts.bandwidth(), state.cluster.live)
         keys = await self._off_loop.run(_keys, state, job)
         for start in range(0, len(keys), ROWS_READ):
             moves = await self._off_loop.run(_moves, state, keys[start : start + ROWS_READ], self._facts.size)

@@ -16,7 +16,7 @@ from controller.model.audit import AuditAction, AuditEntry
 from controller.model.cluster import Change, Deleted, ResourceType
 from controller.model.configs import THROTTLE, ConfigOp
 from controller.model.errors import Outcome
-from controller.scheduling.limits import ALIASES
+from controller.scheduling.limits import ALIASES, LETTERED
 from controller.state.state import Decision, State
 from server.audit.detail import LENGTH, NAMED, AuditDetail
 
@@ -190,7 +190,14 @@ def _prioritized(_: State, event: job_events.Prioritize, decision: Decision) -> 
 def _throttled(_: State, event: job_events.ThrottleJob, decision: Decision) -> _Made | None:
     # Not an action of its own: instances of earlier versions read these entries.
     reply: Outcome = decision.reply
-    detail = AuditDetail(configs={THROTTLE: _rate(event.throttle)})
+    detail = AuditDetail(configs={THROTTLE: _positive(event.throttle)})
+    return _Made(AuditAction.LIMITS, event.requester, event.job, detail) if reply.ok else None
+
+
+def _limited(_: State, event: job_events.LimitJob, decision: Decision) -> _Made | None:
+    reply: Outcome = decision.reply
+    changes = {_LIMIT_CONFIGS[field]: value for field, value in event.changes.items()}
+    detail = AuditDetail(configs={config: _positive(value) for config, value in changes.items()})
     return _Made(AuditAction.LIMITS, event.requester, event.job, detail) if reply.ok else None
 
 
@@ -223,11 +230,21 @@ def _priority_before(state: State, event: job_events.Prioritize) -> dict[str, st
 
 def _throttle_before(state: State, event: job_events.ThrottleJob) -> dict[str, str | None]:
     job = state.orders.jobs.get(event.job)
-    return {} if job is None else {THROTTLE: _rate(job.throttle)}
+    return {} if job is None else {THROTTLE: _positive(job.throttle)}
 
 
-def _rate(throttle: int) -> str | None:
-    return str(throttle) if throttle else None
+def _limits_before(state: State, event: job_events.LimitJob) -> dict[str, str | None]:
+    job = state.orders.jobs.get(event.job)
+    changed = [each for each in LETTERED if each.field in event.changes]
+    return {} if job is None else {each.config: _positive(each.shown(job.limits)) for each in changed}
+
+
+_LIMIT_CONFIGS = {limit.field: limit.config for limit in LETTERED}
+
+
+def _positive(value: int | None) -> str | None:
+    """Return the value as it is recorded; None if there is none, or 0, for no throttle."""
+    return str(value) if value else None
 
 
 def _configs_before(state: State, event: events.AlterConfigs) -> dict[str, str | None]:
@@ -267,6 +284,7 @@ _MAKERS: dict[type, Callable[[State, Any, Decision], _Made | None]] = {
     job_events.Pause: _paused,
     job_events.Prioritize: _prioritized,
     job_events.ThrottleJob: _throttled,
+    job_events.LimitJob: _limited,
     events.CreateAcls: _acls_changed,
     events.DeleteAcls: _acls_changed,
     events.AlterScramCredentials: _users_altered,
@@ -277,6 +295,7 @@ _BEFORE: dict[type, Callable[[State, Any], dict[str, str | None]]] = {
     events.AlterConfigs: _configs_before,
     job_events.Prioritize: _priority_before,
     job_events.ThrottleJob: _throttle_before,
+    job_events.LimitJob: _limits_before,
     events.AlterScramCredentials: credentials_before,
 }
 """Read what the event replaces, before its decision."""

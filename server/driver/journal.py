@@ -24,6 +24,7 @@ from controller.model.cluster import Config, Deleted, Ending, Job, JobKind, Reas
 from controller.model.configs import ConfigName
 from controller.model.errors import Outcome
 from controller.pace.readings import PaceMeasured
+from controller.scheduling.limits import limits_text
 from controller.state.state import Decision, State
 from controller.views.jobs import PartState, totals
 from server.events.hub import EventHub
@@ -241,6 +242,13 @@ def _throttled(_: State, event: job_events.ThrottleJob, d: Decision) -> None:
         log.info("job %d has %s of its own", event.job, rate, extra=what)
 
 
+def _limited(state: State, event: job_events.LimitJob, d: Decision) -> None:
+    if d.reply.ok:
+        limits = limits_text(state.orders.jobs[event.job].limits)
+        what = {"event": "job_limits", "fields": {"job": event.job, "limits": limits}}
+        log.info("job %d has %s of its own", event.job, limits or "no limits", extra=what)
+
+
 def _paced(state: State, _: PaceMeasured, __: Decision) -> None:
     """Log what has changed since the last reading."""
     for line in state.pace.pacer.log_lines():
@@ -301,6 +309,7 @@ _WRITERS: dict[type, Callable[[State, Any, Decision], None]] = {
     job_events.Pause: _paused,
     job_events.Prioritize: _prioritized,
     job_events.ThrottleJob: _throttled,
+    job_events.LimitJob: _limited,
     events.AlterConfigs: _configs_altered,
     PaceMeasured: _paced,
     events.CreateTopics: _topics_created,

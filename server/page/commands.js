@@ -11,6 +11,7 @@ export function commandsOf(job) {
     { label: "Follow", command: `reassignd job ${number}` },
     open && (job.state === "paused" ? { label: "Resume", command: `reassignd resume ${number}` } : { label: "Pause", command: `reassignd pause ${number}` }),
     open && { label: "Throttle", command: `reassignd throttle ${number} 50MB` },
+    open && { label: "Limits", command: `reassignd limits --job ${number} P=20` },
     open && { label: "Priority", command: `reassignd priority ${number} 10` },
     open && { label: "Cancel", command: `reassignd cancel --job ${number}` },
     !job.rolled_back_by && { label: "Roll back", command: `reassignd rollback ${number}` },

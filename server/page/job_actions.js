@@ -4,10 +4,23 @@
 import { get, getNow, post } from "./api.js";
 import { ask, wholeNumber } from "./confirm.js";
 import { counted, list, rate, readRate } from "./format.js";
-import { cancelLines, pauseLines, rollbackLines } from "./jobs.js";
+import { cancelLines, limitsText, pauseLines, rollbackLines } from "./jobs.js";
 
 const cancelled = ({ cancelled: number, refused }) =>
   `${counted(number, "partition")} cancelled.${refused.length ? ` ${counted(refused.length, "partition")} refused: ${refused[0].message}` : ""}`;
+
+const LIMITS = ["R", "P", "L", "C", "B"];
+
+// `P=20 B=2` as the body of the request: those that are not named are removed.
+function readLimits(text) {
+  const changes = Object.fromEntries(LIMITS.map((name) => [name, null]));
+  for (const part of text.split(/[\s,]+/).filter(Boolean)) {
+    const [, name, value] = part.match(/^([RPLCB])=([1-9]\d{0,8})$/i) ?? [];
+    if (!name) throw new Error(`"${part}": expected a limit such as P=20; names are ${LIMITS.join(", ")}.`);
+    changes[name.toUpperCase()] = Number(value);
+  }
+  return changes;
+}
 
 export function jobActions(app) {
   const { act, attempt } = app;
@@ -42,6 +55,18 @@ export function jobActions(app) {
       if (answer) {
         const changed = answer.value === null ? "none" : rate(answer.value);
         await act(`Throttle of job ${job.id}: ${own} → ${changed}.`, () => post(`v1/jobs/${job.id}/throttle`, { throttle: answer.value }));
+      }
+    },
+    async limit(row) {
+      const job = await jobNow(row);
+      if (!job) return;
+      const own = limitsText(job.limits);
+      const lines = [`Its own are ${own || "none"}. Those of the cluster apply too. Steps in flight finish.`];
+      const field = { label: "Limits, such as P=20 B=2; nothing for none", value: own, read: readLimits };
+      const answer = await ask(`Limits of job ${job.id}`, lines, "Change", field);
+      if (answer) {
+        const changed = Object.entries(answer.value).filter(([, value]) => value !== null).map(([name, value]) => `${name}=${value}`).join(" ");
+        await act(`Limits of job ${job.id}: ${own || "none"} → ${changed || "none"}.`, () => post(`v1/jobs/${job.id}/limits`, answer.value));
       }
     },
     async cancel(job) {

@@ -70,7 +70,13 @@ const badge = (of) => ({
   },
 });
 
-export const kindOf = (job) => (job.priority && !job.ended_ms ? `${kind(job)}, priority ${job.priority}` : kind(job));
+export const limitsText = (limits) => limits.map(({ name, limit }) => `${name}=${limit}`).join(" ");
+
+export function kindOf(job) {
+  if (job.ended_ms) return kind(job);
+  const own = [job.priority && `priority ${job.priority}`, job.throttle !== null && `throttle ${rate(job.throttle)}`, job.limits.length && `limits ${limitsText(job.limits)}`];
+  return [kind(job), ...own.filter(Boolean)].join(", ");
+}
 
 export function jobTable(app) {
   return new Table("jobs", "Jobs, the newest first", [
@@ -103,6 +109,7 @@ export function actionsOf(job, app) {
       : ["Pause…", `Pause job ${job.id}`, () => run.pause(job)],
     ["Priority…", `Change the priority of job ${job.id}`, () => run.prioritize(job)],
     ["Throttle…", `Change the throttle of job ${job.id}`, () => run.throttle(job)],
+    ["Limits…", `Change the limits of job ${job.id}`, () => run.limit(job)],
     ["Cancel…", `Cancel job ${job.id}`, () => run.cancel(job), "danger"],
     rollback,
   ];

@@ -60,6 +60,7 @@ from controller.messages.events import (
 from controller.messages.job_events import (
     AlterRow,
     AlterTopic,
+    LimitJob,
     Pause,
     PlannedSteps,
     Prioritize,
@@ -147,6 +148,7 @@ EVENTS: list[AnyEvent] = [
     *(Pause(job, paused) for job in range(1, 6) for paused in (True, False)),
     *(Prioritize(job, 5) for job in range(1, 6)),
     *(ThrottleJob(job, 5) for job in range(1, 6)),
+    *(LimitJob(job, {"partitions": value}) for job in range(1, 6) for value in (1, None)),
     *(
         Reorder(job, [PlannedSteps(name, (1, 2), [PlannedStep(0, (3, 4))]) for name in KEYS])
         for job in range(1, 6)

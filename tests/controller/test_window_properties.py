@@ -13,7 +13,8 @@ from controller.messages.event import AnyEvent
 from controller.messages.events import AlterPartition, AlterReassignments, Continue, IsrChange
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, Reorder
 from controller.model.cluster import Partition, Replicas
-from controller.scheduling.limits import Capacity, LimitKind, PlanLimits
+from controller.model.limits import NO_LIMITS, PlanLimits
+from controller.scheduling.limits import Capacity, LimitKind
 from controller.state.state import Decision, State
 from planner.model.step_table import Move, steps_of
 from planner.waves import Load, first_fit
@@ -35,10 +36,12 @@ class Simulation:
         self.arrivals: list[tuple[float, str]] = []
         self.known: set[str] = set()
         self.targets: dict[str, Replicas] = {}
+        self.own: dict[str, PlanLimits] = {}
+        """By topic, each of which is a job."""
         self.filled = self.observed = 0.0
 
-    def submit(self, name: str, size: int) -> None:
-        """Submit a plan that moves each partition of a new topic to random brokers."""
+    def submit(self, name: str, size: int, own: PlanLimits = NO_LIMITS) -> None:
+        """Submit a plan that moves each partition of a new topic to random brokers, with its own limits."""
         rows = []
         controller = InMemoryController(())
         controller.state = self.state
@@ -49,7 +52,8 @@ class Simulation:
             self.targets[f"{name}-{number}"] = target
             rows.append(AlterRow(number, target))
         controller.with_partitions(*made)
-        self.decide(AlterReassignments([AlterTopic(name, rows)]))
+        self.own[name] = own
+        self.decide(AlterReassignments([AlterTopic(name, rows)], limits=own))
 
     def decide(self, event: AnyEvent) -> None:
         """Decide the event with its follow-up events, then check the limits."""
@@ -80,16 +84,9 @@ class Simulation:
         """Count the steps in flight from the partitions and compare with the limits."""
         flying = [self.state.cluster.partitions[t][n] for t, n in self.state.in_flight]
         movements = [p for p in flying if p.adding]
-        assert len(movements) <= self.limits.partitions
-        incoming = Counter(broker for p in movements for broker in p.adding)
-        assert max(incoming.values(), default=0) <= self.limits.per_broker
-        adding = [len(p.adding) for p in movements]
-        assert sum(adding) <= self.limits.replicas
-        assert max(adding, default=0) <= self.limits.per_partition
-        outgoing = Counter[int]()
-        for p in movements:
-            outgoing[p.leader] += len(p.adding)
-        assert all(outgoing[b] <= max(self.limits.per_broker, largest(movements, b)) for b in outgoing)
+        check_limits(movements, self.limits)
+        for topic, own in self.own.items():
+            check_limits([p for p in movements if p.topic == topic], own)
 
     def _account(self, seconds: float) -> None:
         waiting = len(self.state.orders.reassignments) - len(self.state.in_flight)
@@ -100,6 +97,20 @@ class Simulation:
                 * self.state.backlog.usage.taken(Capacity(LimitKind.PARTITIONS))
                 / self.limits.partitions
             )
+
+
+def check_limits(movements: list[Partition], limits: PlanLimits) -> None:
+    """Check that these movements, all or those of a job, keep the limits."""
+    assert len(movements) <= limits.partitions
+    incoming = Counter(broker for p in movements for broker in p.adding)
+    assert max(incoming.values(), default=0) <= limits.per_broker
+    adding = [len(p.adding) for p in movements]
+    assert sum(adding) <= limits.replicas
+    assert max(adding, default=0) <= limits.per_partition
+    outgoing = Counter[int]()
+    for p in movements:
+        outgoing[p.leader] += len(p.adding)
+    assert all(outgoing[b] <= max(limits.per_broker, largest(movements, b)) for b in outgoing)
 
 
 def largest(movements: list[Partition], broker: int) -> int:
@@ -121,11 +132,17 @@ limits = st.builds(
 
 
 @settings(max_examples=examples(25), deadline=None)
-@given(limits, st.integers(0, 2**32), st.lists(st.integers(1, 30), min_size=1, max_size=6))
-def test_limits_hold_and_everything_arrives(limits: PlanLimits, seed: int, sizes: list[int]) -> None:
+@given(
+    limits,
+    st.integers(0, 2**32),
+    st.lists(st.tuples(st.integers(1, 30), st.just(NO_LIMITS) | limits), min_size=1, max_size=6),
+)
+def test_limits_hold_and_everything_arrives(
+    limits: PlanLimits, seed: int, jobs: list[tuple[int, PlanLimits]]
+) -> None:
     simulation = Simulation(limits, seed)
-    for number, size in enumerate(sizes):
-        simulation.submit(f"plan{number}", size)
+    for number, (size, own) in enumerate(jobs):
+        simulation.submit(f"plan{number}", size, own)
         for _ in range(min(5, len(simulation.arrivals))):
             simulation.step()
     while simulation.arrivals:

@@ -1,6 +1,6 @@
 import pytest
 
-from controller.scheduling.limits import PlanLimits
+from controller.model.limits import PlanLimits
 from planner.model.forecast import per_wave
 from planner.model.snapshot import Snapshot
 from planner.model.step_table import schedule

@@ -5,7 +5,7 @@ import pytest
 
 from common.plan_errors import PlanError
 from controller.model.jobs import PlannedStep
-from controller.scheduling.limits import PlanLimits
+from controller.model.limits import PlanLimits
 from planner import handover
 from planner.model.step_table import Move, schedule
 

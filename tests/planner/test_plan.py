@@ -7,7 +7,8 @@ import pytest
 from pyarrow.parquet import read_table
 
 from common.plan_errors import PlanError
-from controller.scheduling.limits import PlanLimits, parse_limits
+from controller.model.limits import PlanLimits
+from controller.scheduling.limits import parse_limits
 from planner.model.snapshot import Snapshot
 from planner.model.step_table import schedule
 from planner.plan import (

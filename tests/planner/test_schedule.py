@@ -3,7 +3,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.scheduling.steps import UNLIMITED, Step
+from controller.model.limits import UNLIMITED
+from controller.scheduling.steps import Step
 from planner.model.step_table import Move, StepColumns, schedule, steps_of
 
 BROKERS = range(10)

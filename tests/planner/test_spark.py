@@ -14,7 +14,8 @@ import pytest
 from pyarrow.parquet import read_table
 
 from common.plan_errors import PlanError
-from controller.scheduling.steps import UNLIMITED, next_step
+from controller.model.limits import UNLIMITED
+from controller.scheduling.steps import next_step
 from planner.model.snapshot import write_snapshot
 from planner.model.step_table import SCHEDULED, Move, Schedule, schedule
 from planner.spark import (

@@ -5,8 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.scheduling.limits import PlanLimits
-from controller.scheduling.steps import UNLIMITED
+from controller.model.limits import UNLIMITED, PlanLimits
 from planner.waves import Load, first_fit
 
 limit = st.sampled_from((1, 2, 3, 7, UNLIMITED))

@@ -29,6 +29,7 @@ from controller.model.cluster import (
     ThrottleLease,
     TopicPartition,
 )
+from controller.model.limits import PlanLimits
 
 StoredRow = list[Any]
 """The fields of a record in order, as decoded from JSON. `read_row` reports a field of another type."""
@@ -75,7 +76,8 @@ def _reassignment(row: StoredRow) -> Reassignment:
 
 def _job(row: StoredRow) -> Job:
     number, kind, *rest = row  # of an earlier version without the last fields
-    return Job(number, JobKind(kind), *rest)
+    job = Job(number, JobKind(kind), *rest)
+    return job._replace(limits=PlanLimits(*job.limits))
 
 
 def _finished(row: StoredRow) -> Finished:

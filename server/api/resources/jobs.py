@@ -3,16 +3,19 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 from starlette.responses import Response
 
 from common.clock import wall_clock
+from common.json.text import abbreviated
 from common.lists import clear_lists
+from common.plan_errors import PlanError
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import (
     AlterTopic,
+    LimitJob,
     Pause,
     Prioritize,
     Queue,
@@ -21,15 +24,27 @@ from controller.messages.job_events import (
     ThrottleJob,
 )
 from controller.model.jobs import PRIORITIES
+from controller.model.limits import UNLIMITED, PlanLimits
 from controller.model.plan import Entry, Plan, examine_plan
 from controller.model.replicas import without
+from controller.scheduling.limits import LETTERED, parse_limits
 from controller.state.state import State
 from controller.views.rollback import RollbackRow, rollback_rows
 from server.api.shared.answers import streamed
+from server.api.shared.bodies import MAX_SMALL_BODY
 from server.api.shared.call import Call, Endpoint
 from server.api.shared.errors import HttpError, require
 from server.api.shared.job_parts import Part, PartsPage, part_page
-from server.api.shared.job_rows import Job, job_of, job_rows, other_reasons, reason_rows, tally
+from server.api.shared.job_rows import (
+    Job,
+    JobLimit,
+    job_limits,
+    job_of,
+    job_rows,
+    other_reasons,
+    reason_rows,
+    tally,
+)
 from server.api.shared.models import OtherReasons, Page, Paused, Reason, Refused, WaitingPartition
 from server.api.shared.plans import (
     Assignment,
@@ -144,6 +159,23 @@ class JobThrottle(Struct, forbid_unknown_fields=True):
     ]
 
 
+JobLimits: TypeAlias = Annotated[
+    dict[str, Annotated[int, Meta(ge=1, le=UNLIMITED)] | None],
+    Meta(
+        title="JobLimits",
+        min_length=1,
+        description="New limits of the job's own by name: R, P, L, C, B. Null removes one; those that are not"
+        " named stay.",
+    ),
+]
+
+
+class OwnLimits(Struct):
+    """The limits of a job's own."""
+
+    limits: list[JobLimit]
+
+
 class JobOptions(Struct, forbid_unknown_fields=True):
     """Query parameters of a submitted plan."""
 
@@ -168,6 +200,13 @@ class JobOptions(Struct, forbid_unknown_fields=True):
         ]
         | UnsetType
     ) = UNSET
+    limits: Annotated[
+        str,
+        Meta(
+            description="Limits of the job's own, such as `P=20,B=2`; those of the cluster apply too. Names "
+            "are R, P, L, C, B."
+        ),
+    ] = ""
     priority: (
         Annotated[
             int,
@@ -311,6 +350,28 @@ async def throttle(call: Call) -> JobThrottle:
     return body
 
 
+async def limit(call: Call) -> OwnLimits:
+    """Change limits of the job's own. They apply from its next step on; its steps in flight count at once."""
+    changes = await call.read_body(_limit_changes, MAX_SMALL_BODY)
+    require(await call.submit(LimitJob(job_of(call).id, changes, call.requester)))
+    return OwnLimits(job_limits(call.state, job_of(call)))
+
+
+def _limit_changes(value: object) -> dict[str, int | None]:
+    """Return the values by field of `PlanLimits`. Raises HttpError that names what is wrong."""
+    fields = {limit.name: limit.field for limit in LETTERED}
+    if not isinstance(value, dict) or not value:
+        raise HttpError(400, f"the body is {abbreviated(value)}, expected an object of limits")
+    changes: dict[str, int | None] = {}
+    for name, limit in value.items():
+        if name.upper() not in fields:
+            raise HttpError(400, f"{abbreviated(name)} is no limit of a job; these are {', '.join(fields)}")
+        if limit is not None and not (type(limit) is int and 1 <= limit <= UNLIMITED):
+            raise HttpError(400, f"{name} is {abbreviated(limit)}: it must be an integer in [1, {UNLIMITED}]")
+        changes[fields[name.upper()]] = limit
+    return changes
+
+
 async def _set_paused(call: Call, *, paused: bool) -> Paused:
     outcome = await call.submit(Pause(job_of(call).id, paused, call.requester))
     require(outcome)
@@ -325,6 +386,7 @@ def _check_options(options: JobOptions) -> None:
         )
     if options.until_ms and options.until_ms <= wall_clock():
         raise HttpError(400, "until_ms is in the past: give a later time.")
+    _limits(options)
 
 
 def _prepared(state: State, entries: list[Entry], options: JobOptions) -> tuple[list[AlterTopic], Assignment]:
@@ -349,14 +411,22 @@ def _check_order_only(state: State, entries: list[Entry]) -> None:
 
 
 def _event(call: Call, options: JobOptions, topics: list[AlterTopic]) -> AlterReassignments | Queue:
-    throttle, priority = options.throttle or 0, options.priority
+    throttle, priority, limits = options.throttle or 0, options.priority, _limits(options)
     if options.queue or options.append:
         queue_priority = -1 if priority is UNSET else priority
         event = Queue(topics, options.append, call.requester, queue_priority, throttle)
-        return replace(event, paused=options.paused)
-    order = AlterReassignments(topics, requester=call.requester)
+        return replace(event, limits=limits, paused=options.paused)
+    order = AlterReassignments(topics, requester=call.requester, limits=limits)
     order = replace(order, priority=priority or 0, throttle=throttle, paused=options.paused)
     return replace(order, elects=options.elect, until_ms=options.until_ms or 0)
+
+
+def _limits(options: JobOptions) -> PlanLimits:
+    """Return the limits of the job's own. Raises HttpError."""
+    try:
+        return parse_limits(options.limits)
+    except PlanError as error:
+        raise HttpError(400, f"limits: {error}") from error
 
 
 def _partitions_of(state: State, number: int) -> int:
@@ -423,5 +493,8 @@ ENDPOINTS = (
         throttle,
         JobThrottle,
         JobThrottle,
+    ),
+    Endpoint(
+        "POST", "/v1/jobs/{job}/limits", "Change the limits of a job's own.", limit, OwnLimits, JobLimits
     ),
 )

@@ -8,8 +8,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from common.plan_errors import Faults
 from controller.model.cluster import TopicPartition
+from controller.model.limits import UNLIMITED
 from controller.model.plan import Entries, Entry, Plan, examine_plan
-from controller.scheduling.steps import UNLIMITED
 from controller.state.state import State
 from controller.views.jobs import obstacles
 from server.api.resources.snapshot import rows

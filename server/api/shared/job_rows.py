@@ -7,6 +7,7 @@ from typing import Annotated, TypeAlias
 from msgspec import Meta, Struct
 
 from controller.model import cluster
+from controller.state.state import State
 from controller.views import jobs as views
 from controller.views.jobs import JobState, PartState
 from server.api.shared.call import Call
@@ -33,6 +34,17 @@ class Copied(Struct):
     total: TotalBytes
     rate: CopyBytesPerSecond
     seconds_left: SecondsLeft
+
+
+class JobLimit(Struct):
+    """A limit of a job's own (KIP-435). Those of the cluster apply to its steps too."""
+
+    name: Annotated[str, Meta(description="R, P, L, C or B, as of the cluster's limits.")]
+    limit: int
+    used: Annotated[
+        int | None,
+        Meta(description="What steps in flight of the job use of it; null for R, which nothing uses up."),
+    ]
 
 
 class Job(Struct):
@@ -66,6 +78,7 @@ class Job(Struct):
     ]
     priority: int
     throttle: Annotated[int | None, Meta(description="Bytes per second.")]
+    limits: Annotated[list[JobLimit], Meta(description="Its own limits; empty if it has none.")]
     elects: Annotated[bool, Meta(description="Whether the preferred leaders of its partitions are elected.")]
     until_ms: Annotated[
         int | None,
@@ -153,6 +166,7 @@ def _job_row(call: Call, job: cluster.Job, counts: Tally, endings: dict[str, int
         queued=left - moving - waiting,
         priority=job.priority,
         throttle=job.throttle or None,
+        limits=job_limits(call.state, job),
         elects=job.elects,
         until_ms=job.until_ms or None,
         undoes=job.undoes or None,
@@ -161,6 +175,11 @@ def _job_row(call: Call, job: cluster.Job, counts: Tally, endings: dict[str, int
         endings=endings,
         copied=None if job.ended_ms else _copied(call.services.progress.of_job(job.id)),
     )
+
+
+def job_limits(state: State, job: cluster.Job) -> list[JobLimit]:
+    """Return the limits of the job's own."""
+    return [JobLimit(*row) for row in views.job_limits(state, job)]
 
 
 def _outcome(endings: Mapping[str, int]) -> str:

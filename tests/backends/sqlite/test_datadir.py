@@ -94,6 +94,12 @@ def without_elections(database: sqlite3.Connection) -> None:
     """Remove the columns that format 5 has added."""
     database.execute("ALTER TABLE jobs DROP COLUMN elects")
     database.execute("ALTER TABLE jobs DROP COLUMN until_ms")
+    without_job_limits(database)
+
+
+def without_job_limits(database: sqlite3.Connection) -> None:
+    """Remove the column that format 6 has added."""
+    database.execute("ALTER TABLE jobs DROP COLUMN limits")
 
 
 def test_a_job_of_format_4_elects_nothing(written: Path) -> None:
@@ -103,6 +109,16 @@ def test_a_job_of_format_4_elects_nothing(written: Path) -> None:
         database.execute("INSERT INTO jobs VALUES (7, 'plan', 1, 'User:ann', NULL, 1, 0, 0, 0, 0, 0)")
     with closing(open_database(written.parent)) as database:
         assert list(TABLES[Job].load(database)) == [Job(7, JobKind.PLAN, 1, "User:ann", None, 1)]
+
+
+def test_a_job_of_format_5_has_no_limits_of_its_own(written: Path) -> None:
+    with closing(sqlite3.connect(written)) as database, database:
+        database.execute("UPDATE meta SET value = 5")
+        without_job_limits(database)
+        database.execute("INSERT INTO jobs VALUES (7, 'plan', 1, 'User:ann', NULL, 1, 0, 0, 0, 0, 9, 1, 5)")
+    with closing(open_database(written.parent)) as database:
+        expected = Job(7, JobKind.PLAN, 1, "User:ann", None, 1, throttle=9, elects=True, until_ms=5)
+        assert list(TABLES[Job].load(database)) == [expected]
 
 
 def test_an_older_format_is_converted(written: Path) -> None:

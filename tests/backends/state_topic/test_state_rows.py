@@ -49,7 +49,7 @@ FORMS_OF_FORMAT_1 = {
     "acls": "kind, name, pattern, principal, host, operation, permission",
     "scram_credentials": "user, mechanism, salt, stored_key, server_key, iterations",
 }
-LATER_COLUMNS = {"jobs": "elects, until_ms"}
+LATER_COLUMNS = {"jobs": "elects, until_ms, limits"}
 """Earlier versions ignore them, as all unknown fields. Rows without them have the defaults."""
 
 

@@ -7,12 +7,12 @@ from unittest.mock import Mock
 
 import pytest
 
+from controller.model.limits import UNLIMITED
 from controller.pace.effort import FLOOR, START, Activity
 from controller.pace.latency import LatencyWindow, ProbeKey
 from controller.pace.pacer import BLIND_WINDOW, Pacer
 from controller.pace.rates import DEFAULT_UNIT
 from controller.pace.readings import Copied, Load, Moves, PaceMeasured, PaceSettings, Probe, Source
-from controller.scheduling.steps import UNLIMITED
 from tests.controller.pace.simulation import EmbeddedBrokers
 
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.whole) for seed in range(1, 4))]

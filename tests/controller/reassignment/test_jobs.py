@@ -3,8 +3,11 @@ import pytest
 from common.error_codes import ErrorCode
 from controller.machine import decide
 from controller.messages.event import Requester
-from controller.messages.events import DeleteTopics
+from controller.messages.events import AlterReassignments, DeleteTopics
 from controller.messages.job_events import (
+    AlterRow,
+    AlterTopic,
+    LimitJob,
     Pause,
     PlannedSteps,
     Prioritize,
@@ -16,8 +19,10 @@ from controller.messages.job_events import (
 from controller.model.cluster import Ending, JobKind, ResourceType
 from controller.model.configs import FOLLOWER_RATE
 from controller.model.jobs import PlannedStep
+from controller.model.limits import PlanLimits
 from controller.reassignment.jobs import ROWS_PER_SLICE
 from controller.state.state import Decision
+from controller.views.jobs import waiting_reason
 from tests.builders import InMemoryController, key, partition, planned_steps
 
 
@@ -209,6 +214,51 @@ def test_only_a_job_that_runs_has_a_throttle_to_change() -> None:
     assert not controller.do(ThrottleJob(1, 5)).reply.ok
     assert not controller.do(ThrottleJob(7, 5)).reply.ok
     assert controller.state.throttle.rates == {}
+
+
+def test_the_limits_of_a_job_apply_to_its_steps_alone() -> None:
+    controller = three()
+    controller.alter({"foo-0": [4, 5, 6], "foo-1": [4, 5, 6]}, limits=PlanLimits(partitions=1))
+    controller.alter({"foo-2": [4, 5, 6]})
+    assert controller.in_flight() == ["foo-0", "foo-2"]
+    reason = waiting_reason(controller.state, controller.state.orders.reassignments[key("foo-1")])
+    assert reason == "limit P: 1 of 1 partition movements of job 1"
+
+
+def test_the_limits_of_a_running_job_are_changed_and_removed() -> None:
+    controller = three()
+    controller.alter({f"foo-{n}": [4, 5, 6] for n in range(3)}, limits=PlanLimits(partitions=1))
+    assert controller.do(LimitJob(1, {"partitions": 2})).reply.ok
+    assert controller.in_flight() == ["foo-0", "foo-1"]
+    assert controller.restart().state.orders.jobs[1].limits == PlanLimits(partitions=2)
+    assert controller.do(LimitJob(1, {"partitions": None})).reply.ok
+    assert controller.in_flight() == ["foo-0", "foo-1", "foo-2"]
+
+
+def test_limits_of_a_job_that_had_none_count_its_steps_in_flight() -> None:
+    controller = three(partitions=2)
+    controller.alter({f"foo-{n}": [4, 5, 6] for n in range(3)})
+    controller.do(LimitJob(1, {"partitions": 1}))
+    controller.isr("foo-0", [1, 2, 3, 4, 5, 6])
+    assert controller.in_flight() == ["foo-1"]
+    controller.isr("foo-1", [1, 2, 3, 4, 5, 6])
+    assert controller.in_flight() == ["foo-2"]
+
+
+def test_a_job_moves_as_many_leaders_in_a_decision_as_its_own_limit_allows() -> None:
+    controller = three()
+    rows = [AlterTopic("foo", [AlterRow(n, (2, 1, 3)) for n in range(3)])]
+    controller.decide(AlterReassignments(rows, limits=PlanLimits(leaders=1), elects=True))
+    leaders = [controller[f"foo-{n}"].leader for n in range(3)]
+    assert sorted(leaders) == [1, 1, 2]
+
+
+def test_the_limits_of_a_job_end_with_it() -> None:
+    controller = three()
+    controller.alter({"foo-0": [4, 5, 6]}, limits=PlanLimits(partitions=1))
+    controller.settle()
+    assert controller.state.backlog.usage.jobs == {}
+    assert not controller.do(LimitJob(1, {"partitions": 2})).reply.ok
 
 
 def test_old_jobs_are_deleted_by_age() -> None:

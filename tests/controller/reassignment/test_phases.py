@@ -12,10 +12,11 @@ from common.error_codes import ErrorCode
 from controller.execution import direct_steps
 from controller.model.cluster import NO_LEADER, Reassignment, Replicas
 from controller.model.errors import DONE
+from controller.model.limits import PlanLimits
 from controller.modes import EMBEDDED
 from controller.reassignment.phases import TABLE, Phase, Trigger, fire
 from controller.reassignment.reassignments import Order
-from controller.scheduling.limits import Cost, PlanLimits
+from controller.scheduling.limits import Cost
 from controller.state.state import Decision, StepExecutor
 from tests.builders import InMemoryController, key, partition
 from tests.examples import examples

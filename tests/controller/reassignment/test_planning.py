@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.model.cluster import NO_LEADER, Reassignment, Replicas
+from controller.model.limits import UNLIMITED
 from controller.modes import EMBEDDED, GATEWAY, ZOOKEEPER
 from controller.reassignment.planning import (
     Plan,
@@ -17,7 +18,6 @@ from controller.reassignment.planning import (
     plan_step,
     step_waits,
 )
-from controller.scheduling.steps import UNLIMITED
 from controller.state.state import Mode, State
 from planner.model.step_table import Move, steps_of
 from tests.builders import InMemoryController, partition

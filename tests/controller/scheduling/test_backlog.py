@@ -1,8 +1,9 @@
 from controller.model.cluster import TopicPartition
 from controller.model.jobs import PlannedStep
+from controller.model.limits import PlanLimits
 from controller.scheduling.backlog import SLACK, Backlog, StepCounts, StepPlans
 from controller.scheduling.buckets import PASSES, Planned, Rank
-from controller.scheduling.limits import Capacity, Cost, LimitKind, PlanLimits, Windows
+from controller.scheduling.limits import Capacity, Cost, LimitKind, Windows
 from tests.builders import InMemoryController, key, partition
 
 UNLIMITED = PlanLimits()

@@ -2,20 +2,20 @@ import pytest
 
 from common.plan_errors import PlanError
 from controller.cluster.config_keys import CLUSTER_WIDE
+from controller.model.limits import UNLIMITED, PlanLimits
 from controller.scheduling.limits import (
     LIMITS,
     PREFIX,
     Capacity,
     Cost,
     LimitKind,
-    PlanLimits,
     Usage,
     Windows,
+    by_letter,
     capacities_of,
     limits_of,
     parse_limits,
 )
-from controller.scheduling.steps import UNLIMITED
 
 INTO_4 = Cost(incoming=(4,), source=1, leads=False)
 INTO_5 = Cost(incoming=(5,), source=1, leads=False)
@@ -160,4 +160,4 @@ def test_an_invalid_limit_is_refused(text: str) -> None:
 
 
 def test_by_letter_is_the_reverse_of_parsing() -> None:
-    assert parse_limits("l=3").by_letter()["l"] == 3
+    assert by_letter(parse_limits("l=3"))["l"] == 3

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from controller.model.limits import UNLIMITED
 from controller.model.replicas import Replicas
-from controller.scheduling.steps import UNLIMITED, keeps_up, next_step, steps_to, why_short
+from controller.scheduling.steps import keeps_up, next_step, steps_to, why_short
 from tests.examples import examples
 
 ALL = range(12)

@@ -1,7 +1,8 @@
 from controller.model.cluster import TopicPartition
+from controller.model.limits import PlanLimits
 from controller.scheduling.backlog import Backlog
 from controller.scheduling.buckets import Planned, Rank
-from controller.scheduling.limits import Cost, PlanLimits
+from controller.scheduling.limits import Cost
 from controller.scheduling.trial import Trial
 
 RANK = Rank(0, True, True)

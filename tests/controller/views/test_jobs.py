@@ -2,7 +2,8 @@
 
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, Queue, RollBackJob
 from controller.model.configs import SCHEDULE
-from controller.scheduling.limits import Capacity, Cost, LimitKind, PlanLimits, Usage
+from controller.model.limits import PlanLimits
+from controller.scheduling.limits import Capacity, Cost, LimitKind, Usage
 from controller.views.jobs import (
     BrokerLoad,
     JobState,

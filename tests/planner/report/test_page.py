@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from controller.scheduling.limits import PlanLimits
+from controller.model.limits import PlanLimits
 from planner.model.step_table import schedule
 from planner.plan import Plan, make_plan, moves_of
 from planner.report.page import report

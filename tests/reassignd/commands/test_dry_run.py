@@ -52,8 +52,14 @@ class Server:
         return [json.dumps(row).encode() + b"\n" for row in SNAPSHOT]
 
 
-def forecast(server: Server, plan: bytes = PLAN, throttle: int | None = None, form: str = "text") -> int:
-    return print_forecast(cast(Client, server), plan, throttle, form)
+def forecast(
+    server: Server,
+    plan: bytes = PLAN,
+    throttle: int | None = None,
+    form: str = "text",
+    limits: str | None = None,
+) -> int:
+    return print_forecast(cast(Client, server), plan, {"throttle": throttle, "limits": limits}, form)
 
 
 def test_the_forecast_has_the_moves_the_bytes_and_the_time(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from controller.scheduling.limits import PlanLimits
+from controller.model.limits import PlanLimits
 from planner.plan import BANDWIDTH, forecast
 from reassignd.commands.forecast_text import (
     ORIGINS,

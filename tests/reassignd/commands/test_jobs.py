@@ -43,5 +43,5 @@ def answer_without_partitions() -> dict[str, Any]:
     row |= dict.fromkeys(
         ("ended_ms", "throttle", "rolled_back_by", "copied", "outcome", "client_id", "undoes")
     )
-    row |= {"principal": "ann", "endings": {}}
+    row |= {"principal": "ann", "endings": {}, "limits": []}
     return {"job": row, "reasons": [], "other_reasons": 0, "partitions": [], "matching": 0, "next": None}

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from common.plan_errors import PlanError
-from controller.scheduling.limits import PlanLimits
+from controller.model.limits import PlanLimits
 from planner import handover
 from planner.model.step_table import Move, Scheduler, schedule
 from reassignd.workers.spark_worker import spark_at, work, worker

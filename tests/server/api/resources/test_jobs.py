@@ -288,6 +288,33 @@ async def test_a_throttle_is_changed_and_removed() -> None:
         assert (await client.get("/v1/jobs/1"))["job"]["throttle"] == throttle
 
 
+async def test_limits_of_a_job_are_set_changed_and_removed() -> None:
+    client = ApiClient()
+    await client.post("/v1/jobs?limits=p=20,B=2", MOVE)
+    limits = (await client.get("/v1/jobs/1"))["job"]["limits"]
+    assert [(row["name"], row["limit"]) for row in limits] == [("P", 20), ("B", 2)]
+    answer = await client.post("/v1/jobs/1/limits", {"p": 5, "B": None})
+    assert [(row["name"], row["limit"]) for row in answer["limits"]] == [("P", 5)]
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [({}, "the body is"), ({"P": 0}, "P is 0"), ({"X": 1}, '"X" is no limit'), ({"P": "5"}, 'P is "5"')],
+)
+async def test_an_invalid_limit_of_a_job_is_refused(body: Any, named: str) -> None:
+    client = ApiClient()
+    await client.post("/v1/jobs?limits=P=3", MOVE)
+    status, text = await client.refusal("POST", "/v1/jobs/1/limits", body)
+    assert status == 400
+    assert named in text
+    assert client.controller.state.orders.jobs[1].limits.partitions == 3
+
+
+async def test_a_plan_with_an_invalid_limit_is_refused() -> None:
+    status, text = await ApiClient().refusal("POST", "/v1/jobs?limits=P=0", MOVE)
+    assert (status, text) == (400, "limits: 'P=0': expected an integer in [1, 2147483647]")
+
+
 @pytest.mark.parametrize("body", [{}, {"throttle": 0}, {"throttle": "5MB"}, {"throttle": True}])
 async def test_an_invalid_throttle_is_refused(body: Any) -> None:
     client = ApiClient()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from controller.scheduling.steps import UNLIMITED
+from controller.model.limits import UNLIMITED
 from server.api.shared.forecasts import Reviews
 from tests.server.api.api_client import MOVE, ApiClient
 
