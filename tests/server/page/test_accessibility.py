@@ -10,7 +10,7 @@ from tools.chromium import MISSING, Page, chromium
 
 pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
 
-JOB = ["Pause…", "Priority…", "Throttle…", "Cancel…", "Roll back…"]
+JOB = ["Pause…", "Priority…", "Throttle…", "Limits…", "Cancel…", "Roll back…"]
 WINDOWS = [(width, dark) for width in (1280, 390) for dark in (False, True)]
 
 

@@ -146,6 +146,8 @@ def test_jobs_are_run_by_keyboard_alone(site: Site) -> None:
     site.until(lambda: site.job(job)["priority"] == 7)
     choose(page, f"Change the throttle of job {job}", f"Throttle of job {job}", "50 MB")
     site.until(lambda: site.job(job)["throttle"] == 50_000_000)
+    choose(page, f"Change the limits of job {job}", f"Limits of job {job}", "P=3 B=2")
+    site.until(lambda: [row["limit"] for row in site.job(job)["limits"]] == [3, 2])
     press(page, "Settings")
     choose(page, "Change limit P", "Change limit P", "2")
     site.until(lambda: site.api.get("limits").json()["limits"][1]["limit"] == 2)
