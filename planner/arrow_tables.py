@@ -76,7 +76,7 @@ def _steps(steps: StepTable) -> "pa.Table":
 def _waves(rows: Sequence[WaveRow]) -> "pa.Table":
     import pyarrow as pa
 
-    kinds = {"wave": pa.int32(), "broker": pa.int32(), "seconds": pa.float64()}
+    kinds = {"wave": pa.int32(), "broker": pa.int32(), "seconds": pa.float64(), "outpaced": pa.bool_()}
     names = WaveRow._fields
     columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
     return pa.table({name: pa.array(columns[name], kinds.get(name, pa.int64())) for name in names})

@@ -17,7 +17,7 @@ from controller.model.replicas import Replicas
 from controller.scheduling.limits import by_letter
 from controller.scheduling.steps import why_short
 from planner.arrow_tables import write_parquet
-from planner.model.forecast import NO_RATES, Forecast, WaveRow, forecast_of, wave_rows
+from planner.model.forecast import NO_RATES, Forecast, WaveRow, forecast_of, wave_rows, written_to
 from planner.model.snapshot import TOPIC_PARTITION, Snapshot
 from planner.model.step_table import PLANNED, Move, Scheduler, StepTable, schedule_electing
 from planner.model.step_table import schedule as schedule_moves
@@ -123,7 +123,7 @@ def make_plan(
     used = {broker for move in moves for broker in (*move.current, *move.target)}
     schedule = scheduler(moves, used - live, limits.step)
     steps = schedule.steps.in_waves(moves, first_fit(_loads(schedule.steps), limits))
-    waves = list(wave_rows(steps, bandwidth, rates))
+    waves = list(wave_rows(steps, bandwidth, rates, written_to(moves, snapshot)))
     waiting = [_waiting(moves[number], reached, live) for number, reached in schedule.waiting]
     forecast = forecast_of(moves, snapshot, by_letter(limits), bandwidth, steps, waves, waiting, rates)
     return Plan(steps, waves, forecast)

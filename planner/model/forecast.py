@@ -4,6 +4,9 @@ A wave takes as long as its busiest broker: the larger of what it receives and w
 bandwidth. Waves that run one after the other take the sum of these times. No order of the steps takes less
 than the busiest broker needs for all of its steps. The server has a rolling window, which does not wait for
 the slowest step of a wave, so its time is between the two.
+
+What producers write to a partition while it is copied has to be copied too: S bytes at a rate of B, while W
+bytes per second are written, take S / (B - W) seconds.
 """
 
 from collections import Counter, defaultdict
@@ -12,7 +15,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from planner.model.snapshot import Broker, Snapshot
+from planner.model.snapshot import TOPIC_PARTITION, Broker, Snapshot
 from planner.model.step_table import Move, StepTable
 
 LISTED = 1000
@@ -20,6 +23,12 @@ LISTED = 1000
 
 NO_RATES: Mapping[int, int] = {}
 """No broker has a rate of its own, in place of the bandwidth of all."""
+
+NO_WRITES: Mapping[TOPIC_PARTITION, float] = {}
+"""It is not known what producers write."""
+
+LEAST_PART = 0.01
+"""Part of a rate that is counted with where producers write as fast, or faster: such a copy never ends."""
 
 COUNTED = ("replicas_in", "replicas_out", "bytes_in", "bytes_out", "leaders_in", "leaders_out")
 
@@ -43,6 +52,8 @@ class Forecast(NamedTuple):
     waiting: Sequence[Mapping[str, Any]]
     tiered_partitions: int = 0
     """Partitions that are copied, and of which only the local part of the log counts and is copied."""
+    outpaced_brokers: int = 0
+    """Brokers that copy no faster than producers write to what they copy in a wave."""
 
 
 class WaveRow(NamedTuple):
@@ -57,6 +68,8 @@ class WaveRow(NamedTuple):
     leaders_in: int
     leaders_out: int
     seconds: float
+    outpaced: bool
+    """Whether producers write as fast as the broker copies, so that it does not end."""
 
 
 class Wave(NamedTuple):
@@ -97,7 +110,15 @@ def forecast_of(
         waiting_partitions=len(waiting),
         waiting=waiting[:LISTED],
         tiered_partitions=sum(_is_tiered(move, snapshot) for move in moves),
+        outpaced_brokers=len({row.broker for row in waves if row.outpaced}),
     )
+
+
+def written_to(moves: Iterable[Move], snapshot: Snapshot) -> Mapping[TOPIC_PARTITION, float]:
+    """Return what producers write to these partitions now, in bytes per second, where it is known."""
+    keys = ((move.topic, move.partition) for move in moves)
+    known = ((key, snapshot.partitions[key].load) for key in keys if key in snapshot.partitions)
+    return {key: load.bytes_in for key, load in known if load is not None and load.bytes_in}
 
 
 def _is_tiered(move: Move, snapshot: Snapshot) -> bool:
@@ -107,23 +128,52 @@ def _is_tiered(move: Move, snapshot: Snapshot) -> bool:
     return partition is not None and partition.tiered and copied
 
 
-def wave_rows(steps: StepTable, bandwidth: int, rates: Mapping[int, int] = NO_RATES) -> Iterator[WaveRow]:
+def wave_rows(
+    steps: StepTable,
+    bandwidth: int,
+    rates: Mapping[int, int] = NO_RATES,
+    written: Mapping[TOPIC_PARTITION, float] = NO_WRITES,
+) -> Iterator[WaveRow]:
     """Yield one row per wave and broker that takes part, in their order.
 
-    The steps are in the order of waves.
+    The steps are in the order of waves. `written` is what producers write to each partition.
     """
-    rows = steps.rows("wave", "adding", "source", "leader", "replica_bytes")
-    for wave, changes in groupby(rows, itemgetter(0)):
+    rows = steps.rows("wave", "adding", "source", "leader", "replica_bytes", "topic", "partition")
+    for wave, group in groupby(rows, itemgetter(0)):
+        changes = list(group)
+        grows = _growth(changes, written)
         for broker, counts in sorted(_per_broker(changes).items()):
             if broker >= 0:
-                seconds = max(counts[2], counts[3]) / rates.get(broker, bandwidth)
-                yield WaveRow._make((wave, broker, *counts, seconds))
+                rate, (into, out) = rates.get(broker, bandwidth), grows.get(broker, (0.0, 0.0))
+                seconds = max(_copy_seconds(counts[2], rate, into), _copy_seconds(counts[3], rate, out))
+                outpaced = bool(max(counts[2], counts[3])) and max(into, out) > rate * (1 - LEAST_PART)
+                yield WaveRow._make((wave, broker, *counts, seconds, outpaced))
+
+
+def _copy_seconds(size: int, rate: int, written: float) -> float:
+    """Return how long bytes take to which producers add while they are copied."""
+    return size / max(rate - written, rate * LEAST_PART)
+
+
+def _growth(
+    changes: Iterable[tuple[Any, ...]], written: Mapping[TOPIC_PARTITION, float]
+) -> Mapping[int, tuple[float, float]]:
+    """Return what producers add to what each broker receives, and sends, in bytes per second."""
+    if not written:
+        return {}
+    into, out = defaultdict[int, float](float), defaultdict[int, float](float)
+    for _, adding, source, _, _, *key in changes:
+        rate = written.get((key[0], key[1]), 0.0)
+        for broker in adding:
+            into[broker] += rate
+        out[source] += rate * len(adding)
+    return {broker: (into[broker], out[broker]) for broker in {*into, *out}}
 
 
 def _per_broker(changes: Iterable[tuple[Any, ...]]) -> Mapping[int, list[int]]:
     """Return the counts of each broker, in the order of COUNTED."""
     brokers = defaultdict[int, list[int]](lambda: [0] * len(COUNTED))
-    for _, adding, source, leader, size in changes:
+    for _, adding, source, leader, size, *_ in changes:
         for broker in adding:
             received = brokers[broker]
             received[0] += 1

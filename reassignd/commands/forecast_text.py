@@ -65,6 +65,14 @@ def copy_lines(result: Forecast) -> Iterator[str]:
         yield f"{tiered} in tiered topics: only the local part counts and is copied"
     took, least = in_time(result.seconds), in_time(result.least_seconds)
     yield f"forecast: {took} at {in_rate(result.bandwidth)} per broker, at least {least}"
+    if result.outpaced_brokers:
+        yield outpaced_line(result.outpaced_brokers)
+
+
+def outpaced_line(brokers: int) -> str:
+    """Return the line about brokers that copy no faster than producers write."""
+    who = counted(brokers, "broker")
+    return f"{who} would copy no faster than producers write to the same partitions: that does not end"
 
 
 def forecast_lines(result: Forecast) -> Iterator[str]:

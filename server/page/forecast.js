@@ -23,6 +23,10 @@ export function forecastLine(review) {
   return `Forecast: ${spent(review.seconds)}${least}, at ${rate(review.bandwidth)} to and from each broker.`;
 }
 
+// What producers add to the partitions while they are copied.
+export const outpacedLine = ({ outpaced_brokers: brokers }) =>
+  (brokers ? `${counted(brokers, "broker")} would copy no faster than producers write to the same partitions: that does not end.` : "");
+
 // Where the rate of the forecast is known from.
 export const rateLine = ({ rate_origin: origin }) => (origin ? `The rate is ${ORIGINS[origin]}.` : "");
 

@@ -3,7 +3,7 @@
 
 import { brokerTable, charts } from "./broker_figures.js";
 import { Table, h, setHidden, setText } from "./dom.js";
-import { circumstanceLines, copyLine, forecastLine, rateLine, scheduledLine, spent, underWayLine } from "./forecast.js";
+import { circumstanceLines, copyLine, forecastLine, outpacedLine, rateLine, scheduledLine, spent, underWayLine } from "./forecast.js";
 import { bytes, count, counted, list, visible } from "./format.js";
 
 function lines(review) {
@@ -13,6 +13,7 @@ function lines(review) {
     `${counted(moving, "partition")} will move.${review.unchanged ? ` ${count(review.unchanged)} of ${counted(review.partitions, "entry", "entries")} change nothing.` : ""}`,
     moving > 0 && `${copyLine(review)} The steps make ${counted(review.waves, "wave")}, with ${counted(review.leader_movements, "leader movement")}.`,
     moving > 0 && `${forecastLine(review)} ${rateLine(review)} Limits: ${limits || "none"}.`,
+    moving > 0 && outpacedLine(review),
     moving > 0 && scheduledLine(review),
     ...circumstanceLines(review),
     underWayLine(review, false),

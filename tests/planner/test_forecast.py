@@ -2,7 +2,7 @@ import pytest
 
 from controller.model.limits import PlanLimits
 from planner.model.forecast import per_wave
-from planner.model.snapshot import Snapshot
+from planner.model.snapshot import Load, Snapshot
 from planner.model.step_table import schedule
 from planner.plan import Plan, forecast, make_plan, moves_of
 from tests.planner.builders import cluster, partition
@@ -41,6 +41,23 @@ def test_a_broker_with_a_rate_of_its_own_takes_longer() -> None:
     plan = make_plan(moves, snapshot, PlanLimits(), BANDWIDTH, schedule, {3: 50})
     seconds = {row["broker"]: row["seconds"] for row in plan.forecast.brokers}
     assert (plan.forecast.seconds, seconds[1], seconds[3]) == (20, 10, 20)
+
+
+def written(rate: float) -> Plan:
+    """Return the plan that copies 1000 bytes to broker 3 while producers write to them."""
+    load = Load(bytes_in=rate)
+    snapshot = cluster(partition("orders", 0, (1, 2))._replace(load=load))
+    return planned(snapshot, {0: (3, 2)})
+
+
+def test_what_producers_write_in_the_meantime_is_copied_too() -> None:
+    assert written(60).forecast.seconds == 1000 / (BANDWIDTH - 60)
+    assert written(60).forecast.outpaced_brokers == 0
+
+
+def test_a_copy_that_producers_outpace_is_counted() -> None:
+    slow = written(BANDWIDTH).forecast
+    assert (slow.outpaced_brokers, slow.seconds, slow.least_seconds) == (2, 1000, 10)
 
 
 def test_waves_take_their_sum_and_no_order_less_than_the_busiest_broker(plan: Plan) -> None:

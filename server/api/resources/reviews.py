@@ -90,6 +90,13 @@ class Review(Struct):
     tiered_partitions: Annotated[
         int, Meta(description="Partitions to copy of which only the local part counts and is copied.")
     ] = 0
+    outpaced_brokers: Annotated[
+        int,
+        Meta(
+            description="Brokers that would copy no faster than producers write to the same partitions: that"
+            " does not end."
+        ),
+    ] = 0
 
 
 MAX_ENTRIES = 50_000
@@ -152,8 +159,8 @@ def _head(state: State, entries: Sequence[Entry], bandwidth: int, rates: Mapping
 
 async def _request(call: Call, head: bytes) -> AsyncIterator[bytes]:
     yield head
-    # A forecast needs no loads.
-    cluster = rows(call.services.cluster_id(), call.state, call.services.sizes, None)
+    services = call.services
+    cluster = rows(services.cluster_id(), call.state, services.sizes, services.load)
     async for piece in encoded_lines(cluster):
         yield piece
 

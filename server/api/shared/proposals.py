@@ -259,6 +259,13 @@ class ProposalForecast(Struct):
     tiered_partitions: Annotated[
         int, Meta(description="Partitions to copy of which only the local part counts and is copied.")
     ] = 0
+    outpaced_brokers: Annotated[
+        int,
+        Meta(
+            description="Brokers that would copy no faster than producers write to the same partitions: that"
+            " does not end."
+        ),
+    ] = 0
     scheduled_seconds: Annotated[
         float | None,
         Meta(

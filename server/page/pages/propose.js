@@ -8,7 +8,7 @@ import { brokerTable, charts } from "../broker_figures.js";
 import { BrokerPicker } from "../broker_picker.js";
 import { facts, nameChips } from "../build.js";
 import { h, setHidden, setText } from "../dom.js";
-import { rateLine, scheduledLine } from "../forecast.js";
+import { outpacedLine, rateLine, scheduledLine } from "../forecast.js";
 import { bytes, count, counted, duration, rate, readRate, time, visible } from "../format.js";
 import { goalChoice, goalFields, isGoal, requestOf } from "../goals.js";
 import { Listing } from "../listing.js";
@@ -44,7 +44,7 @@ function numbers(figures) {
 function lines(figures) {
   const { forecast } = figures;
   const words = forecast && figures.moves
-    ? [`forecast: ${duration(forecast.seconds)} at ${rate(forecast.bandwidth)} per broker, under the limits in force`, rateLine(forecast), scheduledLine(forecast)].filter(Boolean)
+    ? [`forecast: ${duration(forecast.seconds)} at ${rate(forecast.bandwidth)} per broker, under the limits in force`, rateLine(forecast), outpacedLine(forecast), scheduledLine(forecast)].filter(Boolean)
     : [];
   const more = figures.left_out_partitions ? [`${counted(figures.left_out_partitions, "partition")} left out`] : [];
   return [...figures.summary, ...words, ...more];
