@@ -51,18 +51,34 @@ ON = "`reassignd load --sampling on` switches it on"
 @click.option(
     "--sampling", type=click.Choice(("on", "off")), help="Measure load, or end that. It is durable."
 )
+@click.option("--prometheus", metavar="URL", help="Prometheus for bytes out and CPU; '' for none.")
+@click.option(
+    "--prometheus-brokers",
+    metavar="VALUE=ID,...",
+    help="Brokers by labels of Prometheus that do not name their hosts.",
+)
 @with_table
 @with_client
 def load(
-    client: "Client", output_format: str, unit: str, top: int, offset: int, sort: str, sampling: str | None
+    client: "Client",
+    output_format: str,
+    unit: str,
+    top: int,
+    offset: int,
+    sort: str,
+    sampling: str | None,
+    **prometheus: str | None,
 ) -> None:
     """Show what producers write and consumers read, the most first, and the busy hour of the day.
 
     `in` is what producers write, `out` what consumers that commit offsets read. Of a broker both are those of
     the partitions that it leads; `fetches` and `sends` are the replication of its followers and leaders.
     """
+    changes: Row = {name: value for name, value in prometheus.items() if value is not None}
     if sampling is not None:
-        client.post("/v1/load", {"sampling": sampling == "on"})
+        changes["sampling"] = sampling == "on"
+    if changes:
+        client.post("/v1/load", changes)
     answer = client.get("/v1/load", by=UNITS[unit], sort=sort, limit=top, offset=offset)
     if output_format == JSON:
         echo(as_json(answer))

@@ -6,11 +6,17 @@ from msgspec import Meta, Struct, field
 
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
-from controller.model.configs import LOAD_SAMPLING, ConfigChange, ConfigOp
+from controller.model.configs import (
+    LOAD_PROMETHEUS,
+    LOAD_PROMETHEUS_BROKERS,
+    LOAD_SAMPLING,
+    ConfigChange,
+    ConfigOp,
+)
 from controller.model.load import LoadRow, LoadSort, LoadSummary, LoadUnit, Quality, Rates
 from controller.state.settings import CLUSTER_DEFAULT
 from server.api.shared.call import Call, Endpoint
-from server.api.shared.errors import require
+from server.api.shared.errors import HttpError, require
 from server.api.shared.models import Page
 
 Rate: TypeAlias = Annotated[float | None, Meta(description="Bytes per second; null if it is not known.")]
@@ -104,9 +110,15 @@ class LoadPageQuery(Page, forbid_unknown_fields=True):
 
 
 class LoadChange(Struct, forbid_unknown_fields=True):
-    """Whether load is to be measured."""
+    """What is to change. What is left out stays as it is."""
 
-    sampling: bool
+    sampling: Annotated[bool | None, Meta(description="`reassignment.load.sampling`.")] = None
+    prometheus: Annotated[
+        str | None, Meta(description='`reassignment.load.prometheus.url`; "" for none.')
+    ] = None
+    prometheus_brokers: Annotated[
+        str | None, Meta(description='`reassignment.load.prometheus.brokers`; "" for none.')
+    ] = None
 
 
 async def load(call: Call, query: LoadPageQuery) -> LoadAnswer:
@@ -121,10 +133,19 @@ async def load(call: Call, query: LoadPageQuery) -> LoadAnswer:
 
 
 async def change(call: Call) -> LoadAnswer:
-    """Switch sampling on or off. It is durable. While it is off nothing is known."""
-    value = "on" if (await call.body(LoadChange)).sampling else "off"
-    changed = ConfigChange(LOAD_SAMPLING, ConfigOp.SET, value)
-    resource = ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, [changed])
+    """Switch sampling on or off, or take another Prometheus. It is durable."""
+    change = await call.body(LoadChange)
+    values = {LOAD_PROMETHEUS: change.prometheus, LOAD_PROMETHEUS_BROKERS: change.prometheus_brokers}
+    if change.sampling is not None:
+        values[LOAD_SAMPLING] = "on" if change.sampling else "off"
+    changes = [
+        ConfigChange(key, ConfigOp.SET if value else ConfigOp.DELETE, value or None)
+        for key, value in values.items()
+        if value is not None
+    ]
+    if not changes:
+        raise HttpError(400, "name what is to change: sampling, prometheus or prometheus_brokers")
+    resource = ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes)
     [outcome] = await call.submit(AlterConfigs([resource], requester=call.requester))
     require(outcome)
     return await load(call, LoadPageQuery())
@@ -178,7 +199,7 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         "/v1/load",
-        "Measure load, or end that (`reassignment.load.sampling`).",
+        "Measure load, or end that, and say which Prometheus tells bytes out and CPU.",
         change,
         LoadAnswer,
         LoadChange,

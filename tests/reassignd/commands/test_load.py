@@ -117,7 +117,11 @@ def test_problems_come_first_and_an_answer_without_figures_says_why(
 
 def test_sampling_is_switched(stub: LoadStub, capsys: pytest.CaptureFixture[str]) -> None:
     printed(capsys, "--sampling", "on")
-    assert stub.posted == [("/v1/load", {"sampling": True})]
+    printed(capsys, "--prometheus", "http://there", "--prometheus-brokers", "a=1")
+    assert stub.posted == [
+        ("/v1/load", {"sampling": True}),
+        ("/v1/load", {"prometheus": "http://there", "prometheus_brokers": "a=1"}),
+    ]
 
 
 def test_json_is_the_answer_of_the_server(stub: LoadStub, capsys: pytest.CaptureFixture[str]) -> None:

@@ -96,3 +96,19 @@ async def test_a_snapshot_has_the_loads_that_are_known() -> None:
     lines = (await client.raw("GET", "/v1/snapshot")).text.splitlines()
     assert lines[-2].endswith('"tiered":false,"in":1.5,"in_busy":2,"out_busy":0,"in_mean":1}')
     assert lines[-1].endswith('"tiered":false}')
+
+
+async def test_a_prometheus_is_set_and_taken_away() -> None:
+    client = ApiClient()
+    await client.post("/v1/load", {"prometheus": "http://there:9090", "prometheus_brokers": "a=1"})
+    assert "http://there:9090" in str(client.controller.state.settings.configs)
+    await client.post("/v1/load", {"prometheus": ""})
+    assert "http://there:9090" not in str(client.controller.state.settings.configs)
+    status, text = await client.refusal("POST", "/v1/load", {"prometheus": "there"})
+    assert (status, "without a user" in text) == (400, True)
+
+
+async def test_a_change_of_nothing_is_refused() -> None:
+    status, text = await ApiClient().refusal("POST", "/v1/load", {})
+    assert status == 400
+    assert "sampling, prometheus or prometheus_brokers" in text
