@@ -263,9 +263,14 @@ def propose_for(snapshot: Snapshot, goal_options: GoalOptions) -> Proposal:
 def propose_from(cluster: Mapping[int, Broker], columns: "Columns", goal_options: GoalOptions) -> Proposal:
     """Find a plan for the brokers and partitions of a cluster. Raises ProposalError, MissingSolverError."""
     from planner.proposals.problem.loads import unknown_rates
+    from planner.proposals.problem.lost import lost_notes, lost_replicas, rows_of
     from planner.proposals.size_notes import tiered_note, unknown_sizes
 
-    chosen = _chosen_rows(columns, goal_options)
+    chosen, notes = _chosen_rows(columns, goal_options), list[str]()
+    if goal_options.goal.repair:
+        lost = lost_replicas(cluster, columns, goal_options.goal)
+        chosen &= rows_of(columns, lost)
+        notes += lost_notes(columns, lost, chosen)
     under_way = (columns.moving & chosen).nonzero()[0].tolist()
     if under_way and not goal_options.skip_moving:
         raise ProposalError([_under_way(columns.name(under_way[0]), len(under_way) - 1)])
@@ -279,7 +284,7 @@ def propose_from(cluster: Mapping[int, Broker], columns: "Columns", goal_options
     proposal = propose(problem_from(cluster, columns, goal_options.goal, chosen))
     rates = rates and f"{rates}: they count as 0"
     more = rates, unknown, tiered_note(columns, proposal)
-    return proposal._replace(notes=(*proposal.notes, *filter(None, more)))
+    return proposal._replace(notes=(*notes, *proposal.notes, *filter(None, more)))
 
 
 def _chosen_rows(columns: "Columns", goal_options: GoalOptions) -> "Flags":
@@ -355,7 +360,7 @@ WITH_VALUE = {
     "add": "broker ids, such as add 7",
     "rf": "a replication factor, such as rf 3, or factors of topics, such as rf 3:'a.*' 2:'b.*'",
 }
-WITHOUT_VALUE = ("balance", "racks", "leaders")
+WITHOUT_VALUE = ("balance", "racks", "leaders", "repair")
 
 
 def read_goal(words: Sequence[str]) -> Goal:
@@ -372,6 +377,9 @@ def read_goal(words: Sequence[str]) -> Goal:
         raise ProposalError([f"broker {min(both)} cannot be both drained and added"])
     if both := drain & demoted:
         raise ProposalError([f"broker {min(both)} is drained: it leads nothing afterwards; do not demote it"])
+    if "repair" in given and len(given) > 1:
+        other = next(name for name in given if name != "repair")
+        raise ProposalError([f"repair moves nothing else: it cannot be combined with {other}"])
     even = bool(given.keys() & {"add", "balance"})
     factor, factors = _factors(given.get("rf", ()))
     return Goal(
@@ -383,6 +391,7 @@ def read_goal(words: Sequence[str]) -> Goal:
         factors=factors,
         even_counts=even,
         tolerance=DEFAULT_TOLERANCE if even else Fraction(0),
+        repair="repair" in given,
         repair_racks="racks" in given,
         even_leaders=even or "leaders" in given,
         by="both" if even else "replicas",

@@ -27,6 +27,7 @@ GOALS = {
     "balance": "even out replicas and preferred leaders",
     "rf": "change the replication factor",
     "racks": "obey the rack rule",
+    "repair": "replace the replicas that are lost",
     "leaders": "even out preferred leaders",
 }
 OF_BROKERS = frozenset({"drain", "demote", "relieve", "add"})

@@ -56,6 +56,7 @@ Goals, several of which can be combined:
   rf N             change the replication factor
   rf N:REGEX ...   the same, of topics whose whole name matches
   racks            obey the rack rule
+  repair           replace the replicas that are lost, and nothing else
   leaders          even out preferred leaders; no data moves
 """
 

@@ -27,7 +27,7 @@ WATCH_SECONDS = 5.0
 """Pause before a drain is proposed again."""
 
 
-MOVING_GOALS = {"drain", "add", "balance", "rf", "racks"}
+MOVING_GOALS = {"drain", "add", "balance", "rf", "racks", "repair"}
 
 
 class Execution(NamedTuple):

@@ -154,7 +154,10 @@ def test_a_factor_is_read() -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["fly"], "unknown goal 'fly'; expected drain, demote, relieve, add, rf, balance, racks, leaders"),
+        (
+            ["fly"],
+            "unknown goal 'fly'; expected drain, demote, relieve, add, rf, balance, racks, leaders, repair",
+        ),
         (["drain"], "drain needs broker ids, such as drain 3,4"),
         (["drian", "3"], "unknown goal 'drian'; did you mean drain?"),
         (["drain", "1,x"], "drain '1,x': expected different broker ids, separated by commas"),

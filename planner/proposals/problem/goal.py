@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from fractions import Fraction
+from itertools import chain
 from math import ceil, floor
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -82,6 +83,8 @@ class Goal(NamedTuple):
     """Replication factor of the chosen topics; None keeps that of each partition."""
     factors: tuple[TopicFactor, ...] = ()
     """Replication factors of some of the chosen topics, instead of `factor`."""
+    repair: bool = False
+    """Replace the replicas that are lost. Nothing else moves."""
     even_counts: bool = False
     """Even out the number of replicas of each broker."""
     tolerance: Fraction = Fraction(0)
@@ -124,7 +127,7 @@ class Goal(NamedTuple):
         """Whether no replica needs to move."""
         sizes = self.factor is not None or bool(self.factors)
         moves = self.drain or sizes or self.even_counts or self.repair_racks
-        return not moves and not self.relieves
+        return not moves and not self.relieves and not self.repair
 
     @property
     def relieves(self) -> bool:
@@ -226,18 +229,22 @@ def problem_from(cluster: Mapping[int, Broker], columns: "Columns", goal: Goal, 
     problem = Problem(
         nodes, table, goal, tuple(LeftOut(*table.name(row), reason) for row, reason in left_out)
     )
-    _check_rows(problem)
-    return problem
+    return _with_places(problem)
 
 
 def _node(broker: Broker, goal: Goal, held: int) -> Node:
     rack = broker.rack if goal.rack_aware and broker.rack is not None else own_rack(broker.id)
-    usable = broker.id not in goal.drain
+    usable = broker.id not in goal.drain and not _is_lost(broker, goal)
     room = _room(broker, goal, held)
     open_ = broker.live and not _is_closed(broker, goal) and (room is None or room > 0)
     receives = usable and open_ and broker.id not in goal.receive_nothing
     weight, disk = goal.weights.get(broker.id, ONE), _disk(broker, held)
     return Node(broker.id, rack, usable, receives, weight, room, broker.live, disk)
+
+
+def _is_lost(broker: Broker, goal: Goal) -> bool:
+    """Whether all replicas of the broker are to be replaced. One that is to keep them is waited for."""
+    return goal.repair and not broker.live and broker.id not in goal.receive_nothing
 
 
 def _is_closed(broker: Broker, goal: Goal) -> bool:
@@ -292,8 +299,11 @@ def _check_brokers(cluster: Mapping[int, Broker], goal: Goal) -> None:
         raise ProposalError(reasons)
 
 
-def _check_rows(problem: Problem) -> None:
-    """Every partition needs as many brokers as replicas: those that keep one, and those that may get one."""
+def _with_places(problem: Problem) -> Problem:
+    """Return the problem without partitions that a repair finds no place for. Raises ProposalError otherwise.
+
+    Every partition needs as many brokers as replicas: those that keep one, and those that may get one.
+    """
     import numpy as np
 
     table = problem.table
@@ -302,21 +312,26 @@ def _check_rows(problem: Problem) -> None:
     keepers = np.isin(table.brokers, sorted(usable - receivers))
     stays = (table.replicas >= 0) & ~table.leaves
     keep = (keepers[table.replicas] & stays).sum(axis=1)
-    found: dict[str, list[str]] = {}
-    for number in np.flatnonzero(table.free & (keep + len(receivers) < table.factor)).tolist():
-        row = problem.row(number)
+    lacking = table.free & (keep + len(receivers) < table.factor)
+    found: dict[str, list[LeftOut]] = {}
+    for number in np.flatnonzero(lacking).tolist():
         kept = table.brokers[table.replicas[number][stays[number]]].tolist()
         allowed = receivers | (usable & set(kept))
         names = ", ".join(map(str, sorted(allowed))) or "none"
-        cause = f"{row.factor} replicas, but the brokers that can hold %s are: {names}"
-        found.setdefault(cause, []).append(f"{row.topic}-{row.partition}")
+        cause = f"{table.factor[number]} replicas, but the brokers that can hold %s are: {names}"
+        found.setdefault(cause, []).append(LeftOut(*table.name(number), f"no place for {cause % 'them'}"))
+    if problem.goal.repair:
+        left_out = (*problem.left_out, *chain.from_iterable(found.values()))
+        return problem._replace(table=table._replace(free=table.free & ~lacking), left_out=left_out)
     if found:
-        raise ProposalError([_of_all(cause, partitions) for cause, partitions in found.items()])
+        raise ProposalError([_of_all(cause, rows) for cause, rows in found.items()])
+    return problem
 
 
-def _of_all(cause: str, partitions: Sequence[str]) -> str:
+def _of_all(cause: str, partitions: Sequence[LeftOut]) -> str:
     """Return one reason for all partitions with the same cause."""
+    first = f"{partitions[0].topic}-{partitions[0].partition}"
     if len(partitions) == 1:
-        return f"{partitions[0]} needs {cause % 'it'}"
+        return f"{first} needs {cause % 'it'}"
     more = counted(len(partitions) - 1, "more partition")
-    return f"{partitions[0]} and {more} need {cause % 'them'}"
+    return f"{first} and {more} need {cause % 'them'}"

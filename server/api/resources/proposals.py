@@ -58,7 +58,8 @@ async def _start(call: Call, body: ProposalRequest) -> Response:
     if not goals and body.relieve_over is None:
         raise HttpError(
             400,
-            "no goal: give at least one of drain, demote, relieve, add, to, balance, rf, racks and leaders",
+            "no goal: give at least one of drain, demote, relieve, add, to, balance, rf, racks, repair"
+            " and leaders",
         )
     await call.refresh()
     partitions = sum(map(len, call.state.cluster.partitions.values()))
@@ -166,7 +167,7 @@ def words(body: ProposalRequest) -> list[str]:
     )
     for name, brokers in brokers_of:
         goals += [name, _ids(brokers)] if brokers else []
-    goals += [name for name in ("balance", "racks", "leaders") if getattr(body, name)]
+    goals += [name for name in ("balance", "racks", "repair", "leaders") if getattr(body, name)]
     factors = [] if body.rf is None else [str(body.rf)]
     factors += [f"{each.factor}:{each.topics}" for each in body.factors]
     return goals + (["rf", *factors] if factors else [])

@@ -72,7 +72,7 @@ class TopicFactor(Struct, forbid_unknown_fields=True):
 
 
 class ProposalRequest(Struct, forbid_unknown_fields=True):
-    """A goal: one or several of drain, demote, relieve, add, balance, rf, racks and leaders, with the options of `reassignd propose`."""  # noqa: E501 (part of the OpenAPI document)
+    """A goal: one or several of drain, demote, relieve, add, balance, rf, racks, repair and leaders, with the options of `reassignd propose`."""  # noqa: E501 (part of the OpenAPI document)
 
     drain: Annotated[Ids, Meta(description="Brokers that must hold no replica.")] = []
     demote: Annotated[
@@ -104,6 +104,9 @@ class ProposalRequest(Struct, forbid_unknown_fields=True):
         Meta(max_length=100, description="Instead of `rf`: a replication factor for some topics each."),
     ] = []
     racks: Annotated[bool, Meta(description="Obey the rack rule.")] = False
+    repair: Annotated[
+        bool, Meta(description="Replace the replicas that are lost, and nothing else; without other goals.")
+    ] = False
     leaders: Annotated[bool, Meta(description="Even out preferred leaders; no data moves.")] = False
     to: Annotated[
         Ids,

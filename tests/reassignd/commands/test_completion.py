@@ -100,8 +100,8 @@ def test_topics_begin_with_what_is_typed(context: click.Context) -> None:
 @pytest.mark.parametrize(
     ("given", "typed", "values"),
     [
-        ((), "r", ["relieve", "rf", "racks"]),
-        (("balance",), "", ["drain", "demote", "relieve", "add", "rf", "racks", "leaders"]),
+        ((), "r", ["relieve", "rf", "racks", "repair"]),
+        (("balance",), "", ["drain", "demote", "relieve", "add", "rf", "racks", "repair", "leaders"]),
         (("drain",), "12", ["12"]),
         (("rf",), "", ["1", "2", "3"]),
     ],

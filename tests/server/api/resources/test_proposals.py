@@ -100,6 +100,12 @@ async def test_the_computation_gets_goals_options_limits_and_the_cluster(client:
     assert [json.loads(line)["kind"] for line in rest] == ["cluster", *["broker"] * 6, *["partition"] * 3]
 
 
+async def test_a_repair_is_a_goal_of_its_own(client: ProposalClient) -> None:
+    await client.post("/v1/proposals", {"repair": True})
+    head, *_ = b"".join(client.inputs[0]).splitlines()
+    assert json.loads(head)["goals"] == ["repair"]
+
+
 async def test_topics_get_factors_of_their_own(client: ProposalClient) -> None:
     factors = [{"factor": 3, "topics": "a.*"}, {"factor": 2, "topics": "b"}]
     await client.post("/v1/proposals", {"factors": factors})
@@ -188,7 +194,13 @@ async def test_a_computation_that_breaks_is_a_reason(client: ProposalClient) -> 
 @pytest.mark.parametrize(
     ("body", "text"),
     [
-        ({}, "no goal: give at least one of drain, demote, relieve, add, to, balance, rf, racks and leaders"),
+        (
+            {},
+            (
+                "no goal: give at least one of drain, demote, relieve, add, to, balance, rf, racks, repair"
+                " and leaders"
+            ),
+        ),
         ({"rf": 0}, "rf"),
         ({"drain": "7"}, "drain"),
         ({"move": True}, "unknown"),
