@@ -270,7 +270,7 @@ def propose_from(cluster: Mapping[int, Broker], columns: "Columns", goal_options
     if goal_options.goal.repair:
         lost = lost_replicas(cluster, columns, goal_options.goal)
         chosen &= rows_of(columns, lost)
-        notes += lost_notes(columns, lost, chosen)
+        notes += lost_notes(cluster, columns, lost, chosen)
     under_way = (columns.moving & chosen).nonzero()[0].tolist()
     if under_way and not goal_options.skip_moving:
         raise ProposalError([_under_way(columns.name(under_way[0]), len(under_way) - 1)])

@@ -41,6 +41,7 @@ TYPES: Mapping[str, str] = {
     "sizes": "array<bigint>",
     "log_dirs": "array<string>",
     "tiered": "boolean",
+    "failed": "array<int>",
     **dict.fromkeys(LOAD_COLUMNS, "double"),
 }
 """The columns of a partition that are read, and their SQL types."""
@@ -88,6 +89,8 @@ _VALID = " and ".join(
         "coalesce(min_isr, 1) >= 1",
         # Spark takes a NaN for the largest number.
         *(f"coalesce(`{name}`, 0) >= 0 and coalesce(`{name}`, 0) < double('inf')" for name in LOAD_COLUMNS),
+        # Python reads a cluster with failed directories, too.
+        "(failed is null or size(failed) = 0)",
         # That of a topic that waits for its deletion is empty: Python reads such a cluster.
         f"(target is null or (size(target) > 0 and {_distinct_ids('target')}))",
     ]

@@ -61,6 +61,8 @@ class DescribedPartition(NamedTuple):
     tiered: bool
     meanwhile: Replicas
     """Other brokers that hold a replica until the ongoing reassignment has ended."""
+    failed: Replicas
+    """Replicas on live brokers whose log directory has failed."""
 
 
 class Description(NamedTuple):
@@ -111,9 +113,15 @@ async def describe(client: UpstreamPort) -> Description:
     gaps = log_dirs.gaps
     configs = await _configs(client, [topic.name for topic in topics], gaps)
     moves = await _moves(client) | moves
+    live = {broker.id for broker in brokers if not broker.fenced}
     partitions = [
         _partition(
-            TopicPartition(topic.name, number), row, log_dirs, configs.get(topic.name, DEFAULTS), moves
+            TopicPartition(topic.name, number),
+            row,
+            log_dirs,
+            configs.get(topic.name, DEFAULTS),
+            moves,
+            tuple(broker for broker in topic.offline.get(number, ()) if broker in live),
         )
         for topic in sorted(topics, key=lambda each: each.name)
         for number, row in sorted(topic.partitions.items())
@@ -128,6 +136,7 @@ def _partition(
     log_dirs: _LogDirs,
     configs: "_Configs",
     moves: Mapping[TopicPartition, UpstreamMove],
+    failed: Replicas,
 ) -> DescribedPartition:
     stored, move, current, isr, target = log_dirs.of(key), moves.get(key), row.replicas, row.isr, None
     if move is not None:
@@ -147,6 +156,7 @@ def _partition(
         tuple(each and each.log_dir for each in own) if any(own) else None,
         configs.tiered,
         meanwhile,
+        failed,
     )
 
 

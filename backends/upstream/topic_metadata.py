@@ -36,7 +36,12 @@ def polled_topics(response: MetadataResponse, keys: set[TopicPartition] | None) 
             for row in topic.partitions
             if keys is None or (name, row.partition_index) in keys
         }
-        topics.append(UpstreamTopic(name, topic.topic_id, rows))
+        offline = {
+            row.partition_index: tuple(row.offline_replicas)
+            for row in topic.partitions
+            if row.offline_replicas and row.partition_index in rows
+        }
+        topics.append(UpstreamTopic(name, topic.topic_id, rows, offline))
     return topics
 
 

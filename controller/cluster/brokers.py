@@ -140,6 +140,8 @@ def controlled_shutdown(d: Decision, event: ControlledShutdown) -> Iterator[None
 def log_dir_failed(d: Decision, event: LogDirFailed) -> None:
     """Remove the replicas of a failed log directory from leadership and ISRs. The broker stays alive."""
     live = d.state.cluster.live - {event.broker}
+    known = (key for key in event.partitions if d.state.cluster.partition(*key) is not None)
+    d.state.cluster.directory_failed(event.broker, known)
     for key in event.partitions:
         partition = d.state.cluster.partition(*key)
         if partition is not None and event.broker in partition.isr:

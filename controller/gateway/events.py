@@ -36,6 +36,8 @@ class UpstreamTopic(NamedTuple):
     name: str
     id: bytes
     partitions: Mapping[int, UpstreamPartition]
+    offline: Mapping[int, Replicas] = {}
+    """The offline replicas of the partitions that have some: their broker or directory has failed."""
 
 
 class UpstreamMove(NamedTuple):

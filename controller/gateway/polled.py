@@ -156,6 +156,7 @@ def _topic(d: Decision, seen: UpstreamTopic, event: UpstreamPolled) -> Iterator[
     if known is None or (known.id == NO_ID != seen.id):
         d.put(Topic(seen.name, seen.id))
     _note_part(state, seen.name, event)
+    state.cluster.note_failed(seen.name, seen.partitions, seen.offline)
     for number, partition in sorted(seen.partitions.items()):
         key = TopicPartition(seen.name, number)
         if number > len(state.cluster.partitions[seen.name]):

@@ -65,6 +65,8 @@ class ClusterState:
     """Topics whose deletion was postponed and may be possible now."""
     dropping: dict[str, set[tuple[int, int]]] = field(default_factory=dict)
     """Topics whose replicas are being deleted: partition and broker of those that are not deleted yet."""
+    failed: dict[TopicPartition, Replicas] = field(default_factory=dict)
+    """Brokers of replicas whose log directory has failed; `failed_replicas` leaves out what is over."""
     sizes: dict[TopicPartition, int] = field(default_factory=dict)
     """Size of the leader's replica in bytes, of partitions of which `stored` does not have it."""
     stored: dict[TopicPartition, StoredReplicas] = field(default_factory=dict)
@@ -133,7 +135,10 @@ class ClusterState:
         return DONE
 
     def broker_started(self, broker: int) -> None:
-        """The broker is alive."""
+        """The broker is alive, and has not told yet which directories work."""
+        for key, replicas in list(self.failed.items()):
+            if broker in replicas:
+                self.failed[key] = tuple(each for each in replicas if each != broker)
         self.live.add(broker)
         self.shutting_down.discard(broker)
         self.unlisted_brokers.discard(broker)
@@ -195,6 +200,25 @@ class ClusterState:
             if own is not None:
                 return own
         return self.sizes.get(key)
+
+    def note_failed(self, topic: str, shown: Iterable[int], offline: Mapping[int, Replicas]) -> None:
+        """Note which replicas of these partitions are offline although their broker is live."""
+        for number in shown if self.failed else ():
+            self.failed.pop(TopicPartition(topic, number), None)
+        for number, replicas in offline.items():
+            if failed := tuple(broker for broker in replicas if broker in self.live):
+                self.failed[TopicPartition(topic, number)] = failed
+
+    def directory_failed(self, broker: int, keys: Iterable[TopicPartition]) -> None:
+        """The log directory of these replicas of the broker has failed."""
+        for key in keys:
+            self.failed[key] = (*(each for each in self.failed.get(key, ()) if each != broker), broker)
+
+    def failed_replicas(self, partition: Partition) -> Replicas:
+        """Return the replicas of live brokers whose log directory has failed."""
+        failed = self.failed.get(partition.key, ())
+        lost = self.live.intersection(failed).difference(partition.isr)
+        return tuple(broker for broker in partition.replicas if broker in lost)
 
     # ---- topics and partitions -----------------------------------------------------------------------------
 
@@ -270,6 +294,7 @@ class ClusterState:
         self.adding -= len(gone.adding)
         self.offline.discard(key)
         self.under_replicated.discard(key)
+        self.failed.pop(key, None)
         self.sizes.pop(key, None)
         self.stored.pop(key, None)
         self.metadata_revision += 1

@@ -108,6 +108,8 @@ class Partition(NamedTuple):
     """The log directory of each of `replicas`; None if none of them is known."""
     tiered: bool = False
     meanwhile: Replicas = ()
+    failed: Replicas = ()
+    """Those of `replicas` whose log directory has failed, although their broker is live."""
     load: Load | None = None
     """None if nothing of it is known."""
 
@@ -298,6 +300,7 @@ PARTITION_FIELDS: Mapping[str, Check] = {
     "log_dirs": (_are_texts, "a list of paths, or null"),
     "tiered": _FLAG,
     "meanwhile": _REPLICAS,
+    "failed": _REPLICAS,
 }
 CLUSTER_FIELDS: Mapping[str, Check] = {
     "cluster_id": (lambda value: isinstance(value, str), "the id of a cluster"),
@@ -346,7 +349,7 @@ class _Reading:
         values = _checked(row, PARTITION_FIELDS, Partition._field_defaults)
         shared = self._shared
         topic = values["topic"] = shared.setdefault(values["topic"], values["topic"])
-        for name in ("replicas", "isr", "target", "log_dirs", "meanwhile"):
+        for name in ("replicas", "isr", "target", "log_dirs", "meanwhile", "failed"):
             if (value := values[name]) is not None:
                 value = tuple(value)
                 values[name] = shared.setdefault(value, value)
@@ -446,8 +449,9 @@ def _rows_of(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
         row = {"kind": "partition", **partition._asdict()}
         if (load := row.pop("load")) is not None:
             row.update(zip(LOAD_COLUMNS, load, strict=True))
-        if not partition.meanwhile:
-            del row["meanwhile"]
+        for name in ("meanwhile", "failed"):
+            if not row[name]:
+                del row[name]
         yield row
 
 
@@ -460,7 +464,7 @@ def _write_parquet(rows: list[dict[str, Any]], path: Path) -> None:
     kinds = {
         **dict.fromkeys(("kind", "cluster_id", "rack", "host", "topic"), pa.string()),
         **dict.fromkeys(("id", "port", "partition", "leader", "min_isr"), pa.int32()),
-        **dict.fromkeys(("replicas", "isr", "target", "meanwhile"), numbers),
+        **dict.fromkeys(("replicas", "isr", "target", "meanwhile", "failed"), numbers),
         **dict.fromkeys(("live", "excluded", "cordoned", "tiered"), pa.bool_()),
         **dict.fromkeys(("bytes", "disk_bytes"), pa.int64()),
         **dict.fromkeys(LOAD_COLUMNS, pa.float64()),

@@ -214,7 +214,7 @@ def problem_from(cluster: Mapping[int, Broker], columns: "Columns", goal: Goal, 
     """
     try:
         from planner.proposals.problem.layout import layout_of, leaving_offline
-        from planner.proposals.problem.table import OFFLINE, table_of
+        from planner.proposals.problem.table import OFFLINE, lost, table_of
     except ModuleNotFoundError as error:
         raise MissingSolverError from error
     _check_brokers(cluster, goal)
@@ -225,7 +225,12 @@ def problem_from(cluster: Mapping[int, Broker], columns: "Columns", goal: Goal, 
     held = dict(zip(table.brokers.tolist(), table.sizes(table.factor >= 0).tolist(), strict=True))
     nodes = tuple(_node(cluster[broker], goal, held[broker]) for broker in sorted(cluster))
     if (table.state == OFFLINE).any() and not goal.changes_order_only:
-        table = table._replace(leaves=leaving_offline(layout_of(nodes, table), table))
+        leaving = (
+            lost(table, goal.receive_nothing)
+            if goal.repair
+            else leaving_offline(layout_of(nodes, table), table)
+        )
+        table = table._replace(leaves=leaving)
     problem = Problem(
         nodes, table, goal, tuple(LeftOut(*table.name(row), reason) for row, reason in left_out)
     )
@@ -312,11 +317,15 @@ def _with_places(problem: Problem) -> Problem:
     keepers = np.isin(table.brokers, sorted(usable - receivers))
     stays = (table.replicas >= 0) & ~table.leaves
     keep = (keepers[table.replicas] & stays).sum(axis=1)
-    lacking = table.free & (keep + len(receivers) < table.factor)
+    # A replica that leaves does not come back to its broker.
+    returning = table.leaves & np.isin(table.brokers, sorted(receivers))[table.replicas]
+    lacking = table.free & (keep + len(receivers) - returning.sum(axis=1) < table.factor)
     found: dict[str, list[LeftOut]] = {}
     for number in np.flatnonzero(lacking).tolist():
-        kept = table.brokers[table.replicas[number][stays[number]]].tolist()
-        allowed = receivers | (usable & set(kept))
+        kept, gone = (
+            table.brokers[table.replicas[number][which[number]]].tolist() for which in (stays, returning)
+        )
+        allowed = (receivers - set(gone)) | (usable & set(kept))
         names = ", ".join(map(str, sorted(allowed))) or "none"
         cause = f"{table.factor[number]} replicas, but the brokers that can hold %s are: {names}"
         found.setdefault(cause, []).append(LeftOut(*table.name(number), f"no place for {cause % 'them'}"))

@@ -1,4 +1,4 @@
-"""Replicas that are lost: those on brokers that are offline."""
+"""Replicas that are lost: those on brokers that are offline, and those in directories that have failed."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -21,8 +21,10 @@ def lost_replicas(cluster: Mapping[int, Broker], columns: Columns, goal: Goal) -
     Those of a broker that is to keep what it has are waited for.
     """
     live = [broker.id for broker in cluster.values() if broker.live]
-    flags: Flags = ~np.isin(columns.ids, [*live, *goal.receive_nothing])
-    return flags
+    lost: Flags = ~np.isin(columns.ids, [*live, *goal.receive_nothing])
+    if columns.failed is not None:
+        lost |= columns.failed & ~np.isin(columns.ids, [*goal.receive_nothing])
+    return lost
 
 
 def rows_of(columns: Columns, replicas: Flags) -> Flags:
@@ -32,12 +34,18 @@ def rows_of(columns: Columns, replicas: Flags) -> Flags:
     return rows
 
 
-def lost_notes(columns: Columns, replicas: Flags, chosen: Flags) -> list[str]:
+def lost_notes(cluster: Mapping[int, Broker], columns: Columns, replicas: Flags, chosen: Flags) -> list[str]:
     """Return a line for each broker that has lost replicas of the chosen partitions."""
-    mine = columns.ids[replicas & np.repeat(chosen, columns.lengths)]
-    counts = Counter(mine.tolist())
+    counts = Counter(columns.ids[replicas & np.repeat(chosen, columns.lengths)].tolist())
+    live = {broker.id for broker in cluster.values() if broker.live}
     notes = [
-        f"broker {broker} is offline: {counted(count, 'replica')}" for broker, count in sorted(counts.items())
+        (
+            f"a log directory of broker {broker} has failed"
+            if broker in live
+            else f"broker {broker} is offline"
+        )
+        + f": {counted(count, 'replica')}"
+        for broker, count in sorted(counts.items())
     ]
     more = len(notes) - MOST_NAMED
     return notes[:MOST_NAMED] + ([f"and {counted(more, 'more broker')}"] if more > 0 else [])

@@ -3,7 +3,7 @@
 Readers of snapshots deliver `Columns`, in order of topic and partition; the solver works on a `Table`.
 """
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from itertools import accumulate, chain, islice
 from operator import attrgetter, itemgetter, le
 from typing import NamedTuple
@@ -43,6 +43,8 @@ class Columns(NamedTuple):
     """Broker id of the present leader; -1 if there is none."""
     rates: Rates | None = None
     """The columns of `Load` for each partition, not a number where it is not known; None if none is."""
+    failed: Flags | None = None
+    """Whether the log directory of each of the replicas of `ids` has failed; None if none has."""
 
     def name(self, row: int) -> TOPIC_PARTITION:
         """Return the topic and partition of a row."""
@@ -69,6 +71,7 @@ def columns_of(snapshot: Snapshot, moving: Container[TOPIC_PARTITION]) -> Column
         np.fromiter((row[:2] in moving for row in rows), np.bool_, len(rows)),
         np.fromiter(map(attrgetter("leader"), rows), np.int32, len(rows)),
         _rates(rows),
+        _failed(rows),
     )
 
 
@@ -95,6 +98,12 @@ def _rates(rows: Sequence[Partition]) -> Rates | None:
     return np.array([row.load or none for row in rows], np.float64)
 
 
+def _failed(rows: Sequence[Partition]) -> Flags | None:
+    if not any(row.failed for row in rows):
+        return None
+    return np.array([each in row.failed for row in rows for each in row.replicas], np.bool_)
+
+
 def _in_order(snapshot: Snapshot) -> list[Partition]:
     keys = list(snapshot.partitions)
     if all(map(le, keys, islice(keys, 1, None))):
@@ -104,7 +113,7 @@ def _in_order(snapshot: Snapshot) -> list[Partition]:
 
 IN_SYNC, BEHIND, OFFLINE = range(3)
 """States of a replica: in the ISR of a live broker, on a live broker but not in the ISR, on a broker that is
-not live."""
+not live or in a log directory that has failed."""
 
 
 class Table(NamedTuple):
@@ -189,6 +198,13 @@ class Table(NamedTuple):
         return staying
 
 
+def lost(table: Table, kept: Collection[int]) -> Flags:
+    """Return the offline replicas of the partitions that may change, without those on the brokers `kept`."""
+    stays = np.isin(table.brokers, sorted(kept))
+    flags: Flags = table.free[:, None] & (table.state == OFFLINE) & ~stays[table.replicas]
+    return flags
+
+
 def per_broker(lists: Ints, weights: Ints | None, brokers: int) -> Ints:
     """Sum the weights of the rows, or of each place of the lists, on each broker of the lists.
 
@@ -257,9 +273,10 @@ def _states(columns: Columns, replicas: Ints, live: Flags) -> Ints:
     in_isr = np.zeros(replicas.shape, np.bool_)
     in_isr[there] = columns.in_isr
     in_isr |= ~in_isr.any(axis=1, keepdims=True)
-    return np.where(there & ~live[replicas], OFFLINE, np.where(there & ~in_isr, BEHIND, IN_SYNC)).astype(
-        np.int8
-    )
+    offline = there & ~live[replicas]
+    if columns.failed is not None:
+        offline[there] |= columns.failed
+    return np.where(offline, OFFLINE, np.where(there & ~in_isr, BEHIND, IN_SYNC)).astype(np.int8)
 
 
 def _obstacles(columns: Columns, brokers: Ints, replicas: Ints, state: Ints) -> list[tuple[int, str]]:

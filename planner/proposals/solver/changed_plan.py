@@ -19,6 +19,8 @@ class Placement:
         self._width = sets.shape[1]
         self._old = np.full(sets.shape, -1, np.int64)
         self._old[:, : given.lists.shape[1]] = given.lists
+        self._stays = np.zeros(sets.shape, np.bool_)
+        self._stays[:, : given.lists.shape[1]] = given.stays
         self._copy = np.repeat(given.bytes, self._width)
         """By entry: its bytes on a new broker."""
         self._own = given.sizes_in(self._old).ravel()
@@ -52,7 +54,7 @@ class Placement:
         """
         row, column = divmod(entry, self._width)
         sets, old = self.sets[row], self._old[row]
-        home = old[column] == target
+        home = old[column] == target and bool(self._stays[row, column])
         if (sets == target).any() or ((old == target).any() and not home):
             return False
         if not home and self._given.bytes[row] > self.room[target]:

@@ -125,6 +125,8 @@ class Classes(NamedTuple):
     """Replicas of members in each rack."""
     units: Ints
     """Cost of a move; 0 for all if moves are counted, otherwise the size in steps."""
+    barred: Flags
+    """Which brokers (columns) have a replica that leaves: it does not come back."""
 
 
 class Costs(NamedTuple):
@@ -167,11 +169,13 @@ def classes_of(given: Input, *, by_leader: bool, units: Ints | None = None) -> C
     rows, columns = np.arange(len(first))[:, None], np.where(given.stays[first], lists[first], -1)
     members = np.zeros((len(first), given.layout.size + 1), np.bool_)
     members[rows, columns] = True
+    barred = np.zeros(members.shape, np.bool_)
+    barred[rows, np.where(given.stays[first], -1, lists[first])] = True
     state = np.zeros(members.shape, np.int8)
     state[rows, columns] = given.state[first]
     held = given.layout.held(columns).astype(np.int64)
     parts = (of_row, size, factor[first], leader[first], members[:, :-1], state[:, :-1], held, units[first])
-    return Classes(*parts)
+    return Classes(*parts, barred[:, :-1])
 
 
 def _replica_codes(given: Input) -> Ints:
@@ -258,7 +262,8 @@ class _ClassFlow:
         given, classes = self._given, self._classes
         self._network, self._starts = Network(), self._levels.starts()
         self._costs = self._graded()
-        group, broker = np.nonzero(self._layout.usable & (self._layout.receives | classes.members))
+        places = (self._layout.receives | classes.members) & ~classes.barred
+        group, broker = np.nonzero(self._layout.usable & places)
         order = np.lexsort((broker, self._layout.rack[broker], group))
         group, broker = group[order], broker[order]
         where = self._add_replicas(group, broker)

@@ -89,6 +89,10 @@ class SnapshotPartition(Struct, tag_field="kind", tag="partition", omit_defaults
         Replicas,
         Meta(description="Other brokers that hold a replica, or get one, until `target` is reached."),
     ] = ()
+    failed: Annotated[
+        Replicas,
+        Meta(description="Replicas whose log directory has failed, although their broker is live."),
+    ] = ()
     bytes_in: Annotated[float | None, Meta(description="What producers write.")] = field(
         name="in", default=None
     )
@@ -181,6 +185,7 @@ def _row(
         sizes=own,
         log_dirs=log_dirs,
         tiered=tiered,
+        failed=state.cluster.failed_replicas(partition) if key in state.cluster.failed else (),
         meanwhile=() if target is None and not partition.moving else _meanwhile(state, partition, target),
     )
 

@@ -75,7 +75,7 @@ def partition(found: Description, number: int) -> DescribedPartition:
 async def test_a_partition_has_the_size_at_its_leader(cluster: Cluster) -> None:
     found = await describe(cluster)
     expected = DescribedPartition(
-        TopicPartition("foo", 0), (1, 2), (1,), 1, 1000, 2, None, (1000, 2000), ("/a", "/a"), False, ()
+        TopicPartition("foo", 0), (1, 2), (1,), 1, 1000, 2, None, (1000, 2000), ("/a", "/a"), False, (), ()
     )
     assert (partition(found, 0), found.cluster_id, found.gaps) == (expected, "cluster-1", [])
     assert [each.disk_bytes for each in found.brokers] == [10**6, 10**6]

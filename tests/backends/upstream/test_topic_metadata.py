@@ -29,6 +29,12 @@ def test_only_the_requested_partitions_of_a_topic_are_returned() -> None:
     assert len(polled_topics(response, None)[0].partitions) == 3
 
 
+def test_offline_replicas_are_returned() -> None:
+    rows = [MetadataResponsePartition(0, n, 1, 7, (1, 2), (1,), (2,) * n) for n in range(2)]
+    response = MetadataResponse(topics=[MetadataResponseTopic(0, "foo", b"x" * 16, False, rows)])
+    assert [topic.offline for topic in polled_topics(response, None)] == [{1: (2,)}]
+
+
 @pytest.mark.parametrize("numbers", [(0, -1), (-1,), (0, 2), (0, 0), (1,), (0, 2**31 - 1)], ids=str)
 def test_partitions_that_are_not_numbered_from_0_without_gaps_make_no_sense(numbers: tuple[int, ...]) -> None:
     rows = [MetadataResponsePartition(0, n, 1, 7, (1, 2), (1,), ()) for n in numbers]

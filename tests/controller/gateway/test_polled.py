@@ -67,6 +67,20 @@ def test_an_order_with_the_target_of_an_external_move_undoes_nothing() -> None:
     assert gateway.state.orders.finished[1][key("foo-0")].original == (1, 4)
 
 
+def test_replicas_in_a_failed_directory_of_a_live_broker_are_known_until_they_are_online() -> None:
+    gateway = Gateway(FOO)
+    topic = gateway.kafka.poll().topics[0]
+    shown = topic._replace(partitions={0: topic.partitions[0]._replace(isr=(4,))}, offline={0: (1,)})
+    poll = gateway.kafka.poll()
+    gateway.do(replace(poll, topics=[shown]))
+    assert gateway.state.cluster.failed_replicas(gateway["foo-0"]) == (1,)
+    gateway.do(replace(poll, topics=[shown._replace(offline={})]))
+    assert gateway.state.cluster.failed == {}
+    gateway.kafka.down.add(1)
+    gateway.do(replace(gateway.kafka.poll(), topics=[shown]))
+    assert gateway.state.cluster.failed == {}
+
+
 def test_a_step_that_waits_for_a_broker_starts_when_it_returns() -> None:
     gateway = Gateway(FOO)
     gateway.default("reassignment.health.guard", "off")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from planner.model.snapshot import Snapshot
 from planner.proposals.problem.goal import ProposalError
 from planner.proposals.result import Proposal
+from planner.proposals.solver import solve
 from planner.proposing import propose_for, read_goal_options
 from tests.examples import examples
 from tests.planner.proposals.builders import cluster, failing
@@ -70,6 +71,37 @@ def test_moves_under_way_matter_only_where_something_is_lost() -> None:
 def test_a_rack_takes_the_place_of_another_one_only_if_it_has_to() -> None:
     assert lists(repaired(failing(cluster("abca", (1, 2, 3)), offline={1}))) == {0: (2, 3, 4)}
     assert lists(repaired(failing(cluster("abcb", (1, 2, 3)), offline={1}))) == {0: (2, 3, 4)}
+
+
+def in_failed_directory(snapshot: Snapshot, broker: int) -> Snapshot:
+    rows = {
+        key: row._replace(failed=(broker,), isr=tuple(each for each in row.isr if each != broker))
+        for key, row in snapshot.partitions.items()
+        if broker in row.replicas
+    }
+    return snapshot._replace(partitions=snapshot.partitions | rows)
+
+
+@pytest.mark.parametrize("exact_arcs", [solve.EXACT_ARCS, -1])
+def test_replicas_of_a_failed_directory_do_not_come_back_to_their_broker(
+    exact_arcs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(solve, "EXACT_ARCS", exact_arcs)
+    snapshot = in_failed_directory(cluster("---", *[(1, 2)] * 6, (2, 3)), 1)
+    found = repaired(snapshot)
+    assert lists(found) == dict.fromkeys(range(6), (2, 3))
+    assert found.notes[0] == "a log directory of broker 1 has failed: 6 replicas"
+    assert lists(repaired(snapshot, exclude_brokers="1")) == {}
+
+
+def test_without_another_broker_a_failed_directory_is_waited_for() -> None:
+    [left] = repaired(in_failed_directory(cluster("--", (1, 2)), 1)).left_out
+    assert left.reason == "no place for 2 replicas, but the brokers that can hold them are: 2"
+
+
+def test_a_lower_factor_drops_what_is_in_a_failed_directory() -> None:
+    snapshot = in_failed_directory(cluster("---", (1, 2)), 1)
+    assert lists(propose_for(snapshot, read_goal_options(["rf", "1"], {}))) == {0: (2,)}
 
 
 @pytest.mark.parametrize("other", [["racks"], ["drain", "1"], ["balance"]])

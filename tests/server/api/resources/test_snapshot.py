@@ -2,13 +2,14 @@
 
 import json
 
+from controller.messages.events import LogDirFailed
 from controller.model.cluster import Config, ResourceType
 from controller.model.configs import CORDONED_LOG_DIRS, EXCLUDED_BROKERS
 from controller.model.replicas import StoredReplicas
 from controller.state.cluster import Disk
 from planner.model.snapshot import parse_snapshot
 from server.api.resources.snapshot import SnapshotPartition, rows
-from tests.builders import InMemoryController, partition
+from tests.builders import InMemoryController, key, partition
 from tests.server.api.api_client import MOVE, ApiClient, plan
 
 
@@ -84,6 +85,24 @@ async def test_a_moving_partition_has_the_replicas_of_its_last_completed_step() 
     row = next(row for row in shown if isinstance(row, SnapshotPartition))
     assert (row.replicas, row.isr) == ((1, 2, 3), (1, 2, 3))
     assert row.target == (4, 5, 6)
+
+
+async def test_a_replica_in_a_failed_directory_is_marked_until_it_is_in_sync_again() -> None:
+    client = ApiClient()
+    client.controller.do(LogDirFailed(2, [key("foo-1"), key("gone-1")]))
+
+    def failed() -> list[tuple[int, ...]]:
+        shown = rows("", client.controller.state, client.sizes, None)
+        return [row.failed for row in shown if isinstance(row, SnapshotPartition)]
+
+    assert failed() == [(), (2,), ()]
+    client.controller.with_partitions(client.controller["foo-1"]._replace(isr=(1, 2, 3)))
+    assert failed() == [(), (), ()]
+    client.controller.do(LogDirFailed(2, [key("foo-1")]))
+    client.controller.stop(2)
+    assert failed() == [(), (), ()]
+    client.controller.start(2)
+    assert failed() == [(), (), ()]
 
 
 async def holders(client: ApiClient) -> tuple[set[int], set[int], tuple[int, ...]]:
