@@ -129,39 +129,40 @@ def execute(
     From now on no new partitions are placed on drained brokers.
     """
     goal, code = goal_options.goal, 0
+    placing = Placing(client, goal)
     if proposal.changes:
-        code = submit_plan(client, goal, proposal, execution, Shown(output_format, rollback_file))
+        code = submit_plan(placing, proposal, execution, Shown(output_format, rollback_file))
     else:
-        reserve(client, goal)
+        placing.reserve()
     if not (execution.wait and goal.drain):
         return code
     held = held_by(read_server(client), goal.drain, goal_options.topics)
     return max(code, report(held, output_format, registered=stays_registered(client)))
 
 
-def submit_plan(client: "Client", goal: Goal, proposal: Proposal, execution: Execution, shown: Shown) -> int:
+def submit_plan(placing: "Placing", proposal: Proposal, execution: Execution, shown: Shown) -> int:
     """Submit the plan as a job, and wait for its end if asked for; return the exit code.
 
     Brokers are reserved before, so that no new partition gets in between, and released if there is no job.
     """
-    plan = plan_json(proposal.changes).encode()
-    undo = reserve(client, goal)
+    plan, client = plan_json(proposal.changes).encode(), placing.client
+    undo = placing.reserve()
     try:
         answer = client.post(
             "/v1/jobs",
             plan,
             throttle=execution.throttle,
             limits=execution.limits,
-            elect=bool(goal.demote) or None,
+            elect=bool(placing.goal.demote) or None,
             until_ms=execution.until,
         )
     except UnreachableError:
         raise  # The plan may have been accepted.
     except BaseException:
-        _release(client, undo)
+        placing.release(undo)
         raise
     if answer["job"] is None:
-        _release(client, undo)
+        placing.release(undo)
     return finish(client, answer, WaitOptions(execution.wait, execution.timeout), shown)
 
 
@@ -172,28 +173,38 @@ class Reservation(NamedTuple):
     allowed: Sequence[int] = ()
 
 
-def _release(client: "Client", undo: Reservation) -> None:
-    if any(undo):
-        client.post("/v1/placement", {"exclude": undo.allowed, "allow": undo.excluded})
+class Placing:
+    """The placement of new partitions while a goal is carried out: none on drained brokers."""
 
+    def __init__(self, client: "Client", goal: Goal) -> None:
+        self.client, self.goal = client, goal
+        self._said: set[str] = set()
 
-def reserve(client: "Client", goal: Goal) -> Reservation:
-    """Exclude drained brokers from the placement of new partitions, and allow added ones.
+    def reserve(self) -> Reservation:
+        """Exclude drained brokers, and allow added ones. Return what has changed.
 
-    Return what has changed.
-    """
-    if not (goal.drain or goal.add):
-        return Reservation()
-    placed = client.get("/v1/placement")
-    # A failed broker may not be registered any more; then nothing is placed on it anyway.
-    known = {broker["id"] for broker in placed["brokers"]}
-    exclude = sorted((goal.drain & known).difference(placed["excluded"]))
-    allow = sorted(goal.add.intersection(placed["excluded"]))
-    if not (exclude or allow):
-        return Reservation()
-    for note in client.post("/v1/placement", {"exclude": exclude, "allow": allow})["notes"]:
-        echo(f"reassignd: {note}", err=True)
-    return Reservation(exclude, allow)
+        What hinders that is said once, however often it is tried.
+        """
+        if not (self.goal.drain or self.goal.add):
+            return Reservation()
+        placed = self.client.get("/v1/placement")
+        # A failed broker may not be registered any more; then nothing is placed on it anyway.
+        known = {broker["id"] for broker in placed["brokers"]}
+        exclude = sorted((self.goal.drain & known).difference(placed["excluded"]))
+        allow = sorted(self.goal.add.intersection(placed["excluded"]))
+        if not (exclude or allow):
+            return Reservation()
+        answer = self.client.post("/v1/placement", {"exclude": exclude, "allow": allow})
+        for note in answer["notes"]:
+            if note not in self._said:
+                echo(f"reassignd: {note}", err=True)
+        self._said.update(answer["notes"])
+        return Reservation(exclude, allow)
+
+    def release(self, undo: Reservation) -> None:
+        """Undo what was changed."""
+        if any(undo):
+            self.client.post("/v1/placement", {"exclude": undo.allowed, "allow": undo.excluded})
 
 
 def watch(
@@ -212,6 +223,7 @@ def watch(
     """
     deadline = None if execution.timeout is None else now() + execution.timeout
     goal_options, goal = goal_options._replace(skip_moving=True), goal_options.goal
+    placing = Placing(client, goal)
     before: int | None = None
     while True:
         cluster = read_server(client)
@@ -219,7 +231,7 @@ def watch(
         partitions = {key for each in held for key in each.partitions}
         left = None if deadline is None else deadline - now()
         if not partitions or (left is not None and left <= 0):
-            reserve(client, goal)
+            placing.reserve()
             return report(held, output_format, registered=stays_registered(client))
         if before is not None and len(partitions) >= before:
             sleep(WATCH_SECONDS)
@@ -227,10 +239,9 @@ def watch(
         proposal = propose_for(cluster, goal_options)
         if proposal.changes:
             show(proposal)
-            waiting = execution._replace(wait=True, timeout=left)
-            submit_plan(client, goal, proposal, waiting, Shown(output_format))
+            submit_plan(placing, proposal, execution._replace(wait=True, timeout=left), Shown(output_format))
         else:
-            reserve(client, goal)
+            placing.reserve()
             if all(cluster.partitions[key].target is None for key in partitions):
                 echo("\n".join(left_out_lines(proposal.left_out)), err=True)
                 return report(held, output_format)

@@ -1,13 +1,15 @@
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from planner.model.snapshot import Snapshot, lines
+from planner.proposals.problem.goal import Goal
 from reassignd import cli
 from reassignd.client import Client
+from reassignd.commands.propose_execute import Placing
 from reassignd.config.errors import CommandError
 from tests.planner.proposals.builders import cluster
 from tests.reassignd.shell import PATIENCE_SECONDS, Shell, create_placed_topic, create_topic
@@ -187,6 +189,7 @@ class Server:
     def __init__(self, cluster: Snapshot, *, refuses: bool = False) -> None:
         self.cluster, self.refuses, self.jobs = cluster, refuses, 0
         self.excluded: set[int] = set()
+        self.notes: list[str] = []
 
     def get(self, path: str, **_: object) -> Any:
         brokers = [{"id": broker} for broker in self.cluster.brokers]
@@ -204,7 +207,7 @@ class Server:
     def post(self, path: str, body: Any, **_: object) -> Any:
         if path == "/v1/placement":
             self.excluded = (self.excluded | {*body["exclude"]}) - {*body["allow"]}
-            return {"notes": []}
+            return {"notes": self.notes}
         if self.refuses:
             raise CommandError("partitions[0] (foo-0): Unable to find a topic named foo.")
         self.jobs += 1
@@ -248,6 +251,15 @@ def test_a_refused_plan_excludes_no_broker(how: tuple[str, ...], monkeypatch: py
     server.excluded = {3}
     assert server.run(monkeypatch, "drain", "1", "add", "3", *how) == 1
     assert server.excluded == {3}
+
+
+def test_what_hinders_the_placement_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    server = Server(cluster("---", (1, 2)))
+    server.notes = ["broker 1 is not cordoned"]
+    placing = Placing(cast(Client, server), Goal(drain=frozenset({1})))
+    placing.release(placing.reserve())
+    placing.reserve()
+    assert capsys.readouterr().err == "reassignd: broker 1 is not cordoned\n"
 
 
 def test_a_topic_that_waits_for_its_deletion_does_not_hinder_others(monkeypatch: pytest.MonkeyPatch) -> None:
