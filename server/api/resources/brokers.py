@@ -197,6 +197,7 @@ class _Moves:
     def __init__(self, call: Call) -> None:
         self._loads = {each.broker: each for each in broker_loads(call.state)}
         self._sample = call.services.progress.throughput.newest(RECENT_MS)
+        self._live = call.state.cluster.live
 
     def replicas(self, broker: int) -> tuple[int, int]:
         """Return the replicas that steps in flight copy to and from the broker."""
@@ -204,7 +205,12 @@ class _Moves:
         return (0, 0) if load is None else (load.incoming, load.outgoing)
 
     def rates(self, broker: int) -> tuple[int | None, int | None]:
-        """Return the bytes per second to and from the broker; None if they are not known."""
+        """Return the bytes per second to and from the broker; None if they are not known.
+
+        The newest sample may be of the time before a broker has stopped.
+        """
+        if broker not in self._live:
+            return (0, 0)
         incoming, outgoing = self.replicas(broker)
         if self._sample is None:
             return (None if incoming else 0, None if outgoing else 0)

@@ -45,6 +45,14 @@ async def test_moves_are_counted_in_flight_and_in_total() -> None:
     assert (found[4]["empty"], found[5]["rate_in"], found[1]["rate_in"]) == (False, None, 0)
 
 
+async def test_a_stopped_broker_copies_nothing() -> None:
+    client = ApiClient(three_partitions(partitions=1))
+    await client.post("/v1/jobs", MOVE)
+    assert (await rows(client))[5]["rate_in"] is None
+    client.controller.stop(5)
+    assert (await rows(client))[5]["rate_in"] == 0
+
+
 async def test_a_stopped_broker_is_offline_and_its_replicas_lag_elsewhere() -> None:
     client = ApiClient()
     client.controller.stop(2)
