@@ -33,7 +33,7 @@ def chromium() -> str | None:
 
 
 def with_few_colors(picture: bytes, colors: int = COLORS) -> bytes:
-    """Return the picture as PNG with its most frequent colors; other pixels get the nearest one of these."""
+    """Return the picture as WebP with its most frequent colors; other pixels get the nearest one of these."""
     from PIL import Image
 
     image = Image.open(BytesIO(picture)).convert("RGB")
@@ -43,7 +43,8 @@ def with_few_colors(picture: bytes, colors: int = COLORS) -> bytes:
     palette = Image.new("P", (1, 1))
     palette.putpalette([channel for _, color in counted for channel in cast(tuple[int, ...], color)])
     saved = BytesIO()
-    image.quantize(palette=palette, dither=Image.Dither.NONE).save(saved, "PNG", optimize=True)
+    few = image.quantize(palette=palette, dither=Image.Dither.NONE)
+    few.convert("RGB").save(saved, "WEBP", lossless=True, quality=100, method=6)
     return saved.getvalue()
 
 

@@ -55,8 +55,8 @@ class Operator:
         self.page.go("about:blank")  # A change of the hash alone does not load the page again.
         self.page.go(self.url + path)
         self.page.wait(
-            "document.querySelector('article, table tbody tr, .map [data-broker], .gauge,"
-            " #plan-form:not([hidden]), #wizard:not([hidden]), #none:not([hidden])')"
+            "document.querySelector('article, table tbody tr, .map [data-broker], .gauge, .facts,"
+            " #plan-form:not([hidden]), #wizard:not([hidden]), #none:not([hidden]), .actions > button')"
         )
 
     def picture(self, name: str, selector: str = "body") -> None:
@@ -76,7 +76,7 @@ class Operator:
         self._save(name, self.page.run(area))
 
     def _save(self, name: str, area: Mapping[str, float]) -> None:
-        self.page.screenshot(self._folder / f"{name}.png", area)
+        self.page.screenshot(self._folder / f"{name}.webp", area)
 
     def press(self, label: str) -> None:
         """Press a button by its label."""
@@ -104,6 +104,36 @@ class Operator:
     def wait_for_done(self, number: int, partitions: int) -> None:
         """Wait until so many partitions of the job are done."""
         wait_until(lambda: self.job(number)["done"] >= partitions, lambda: f"{partitions} partitions")
+
+
+LISTS = {
+    "jobs": "#/jobs",
+    "brokers": "#/brokers",
+    "broker": "#/brokers/6",
+    "topics": "#/topics",
+    "topic": f"#/topics/{TOPIC}",
+    "partition": f"#/topics/{TOPIC}/400",
+}
+"""Pages that need nothing but a job that runs."""
+
+
+def sign_in(page: Page, folder: Path, output: Path) -> None:
+    """Take the picture of the login, of a server with a token."""
+    token = folder / "token"
+    token.write_text("a-token-of-sixteen-characters-or-more")
+    token.chmod(0o600)
+    with running(folder / "locked", {"http.token.file": str(token)}) as url:
+        operator = Operator(page, url, output)
+        page.go(url)
+        page.wait("!document.getElementById('login').hidden")
+        operator.picture("login")
+
+
+def measure_load(operator: Operator) -> None:
+    """Switch the measurement of load on. The first figures are there after a while."""
+    operator.go("#/load")
+    operator.press("Measure load…")
+    operator.answer("Measure")
 
 
 def propose(operator: Operator) -> None:
@@ -145,6 +175,7 @@ def run(operator: Operator, number: int) -> None:
     operator.go("#/settings")
     operator.press("Change limit P")
     operator.answer("Change", "60", picture="limit")
+    operator.picture("settings")
     operator.go(f"#/jobs/{number}")
     operator.press(f"Resume job {number}")
     operator.wait_for_done(number, PARTITIONS // 4)
@@ -154,7 +185,7 @@ def run(operator: Operator, number: int) -> None:
     operator.go("#/map")
     page.wait("document.querySelectorAll('.map .arrows .flow').length")
     operator.picture("map")
-    for name, path in (("brokers", "#/brokers"), ("topic", f"#/topics/{TOPIC}")):
+    for name, path in LISTS.items():
         operator.go(path)
         operator.picture(name)
     stop_broker(operator, number)
@@ -169,7 +200,8 @@ def run(operator: Operator, number: int) -> None:
 
 
 def take_pictures(operator: Operator) -> None:
-    """Run a plan, roll it back, and read the history; then look at the page on a phone."""
+    """Run a plan, roll it back, and read the history and the load; then look at the page on a phone."""
+    measure_load(operator)
     propose(operator)
     page, number = operator.page, submit(operator)
     run(operator, number)
@@ -178,6 +210,9 @@ def take_pictures(operator: Operator) -> None:
     page.wait(f"document.getElementById('said').innerText.includes('rolls back job {number}')")
     operator.go("#/history")
     operator.picture("history")
+    operator.go("#/load")
+    page.wait("document.querySelector('#hottest-partitions tbody tr')")
+    operator.picture("load")
     page.resize(*PHONE, dark=True)
     for name, path, selector in (
         ("phone-overview", "", "body"),
@@ -188,14 +223,14 @@ def take_pictures(operator: Operator) -> None:
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[str]:
+def running(folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[str]:
     """Start a server as `make run` does; yield the URL of the page."""
     http = f"127.0.0.1:{free_port()}"
     listeners = ["--listener", f"127.0.0.1:{free_ports(BROKERS)}", "--http", http]
     data = ["--data-dir", str(folder), "--demo-topics"]
     server = ServerProcess(
         ["--backend", "embedded", *listeners, *data],
-        {"log.level": "ERROR", "embedded.network.bytes.per.second": NETWORK},
+        {"log.level": "ERROR", "embedded.network.bytes.per.second": NETWORK, **(settings or {})},
     )
     server.start()
     try:
@@ -207,7 +242,7 @@ def running(folder: Path) -> Iterator[str]:
 def main() -> int:
     """Take all screenshots. Return 1 without a browser."""
     parser = argparse.ArgumentParser(prog="python -m tools.screenshots", description=__doc__)
-    parser.add_argument("--output", type=Path, default=FOLDER, help="the folder of the PNG files")
+    parser.add_argument("--output", type=Path, default=FOLDER, help="the folder of the WebP files")
     options = parser.parse_args()
     program = chromium()
     if program is None:
@@ -219,10 +254,11 @@ def main() -> int:
         try:
             page = browser.open("about:blank")
             page.resize(*WIDE)
+            sign_in(page, Path(folder), options.output)
             take_pictures(Operator(page, url, options.output))
         finally:
             browser.close()
-    for picture in sorted(options.output.glob("*.png")):
+    for picture in sorted(options.output.glob("*.webp")):
         print(f"{picture}: {picture.stat().st_size:,} bytes")
     return 0
 
