@@ -3,7 +3,7 @@
 
 import { RequestError, UnreachableError, forgetToken, hasToken, setToken } from "./api.js";
 import { ask } from "./confirm.js";
-import { element, setHidden, setText } from "./dom.js";
+import { element, setHidden, setLinked, setText } from "./dom.js";
 import { drawPages, markPage, showHeader, showPill, startTheme } from "./header.js";
 import { jobActions } from "./job_actions.js";
 import { startKeys } from "./keys.js";
@@ -53,8 +53,15 @@ function guard(action) {
   };
 }
 
+const FRESH_MS = 8000; // in which what was said stays in view, however far the page is scrolled
+let fresh;
+
 function say(text) {
-  setText(element("said"), text);
+  clearTimeout(fresh);
+  const { classList } = element("said");
+  classList.add("fresh");
+  fresh = setTimeout(() => classList.remove("fresh"), FRESH_MS);
+  setLinked(element("said"), text);
   setHidden(element("said"), !text);
 }
 
@@ -105,7 +112,7 @@ function fail(error) {
   showPill(word, "bad");
   showTab(title, null);
   // Who has no token yet has done nothing wrong.
-  trouble("server", locked && !hasToken() ? "" : line);
+  trouble("server", locked ? (hasToken() ? "This token is not valid." : "") : line);
   if (locked && element("login").hidden) {
     document.body.classList.add("locked");
     events.close();
@@ -142,6 +149,10 @@ const router = new Router(ROUTES, element("content"), app, ({ route, title: open
   showTab(title, app.status);
   markPage(route.path);
   if (app.status) live.refresh();
+});
+element("skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  router.focusTitle();
 });
 startTheme();
 startKeys(ROUTES, app.go);

@@ -22,6 +22,7 @@ const LIMITS = {
   "reassignment.max.concurrent.replica.movements": "limit C",
   "reassignment.max.concurrent.replica.movements.per.broker": "limit B",
   "reassignment.throttle.bytes.per.second": "throttle",
+  "reassignment.excluded.brokers": "brokers without new partitions",
 };
 
 const RATES = new Set([

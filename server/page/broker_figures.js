@@ -37,23 +37,26 @@ function chart(all, name, format, note = "") {
   });
   const which = rows.length < all.length ? ` of the ${SHOWN} brokers that change most` : "";
   const reasons = rows.filter((each) => each.reason).map((each) => h("li", {}, `broker ${each.broker}: ${each.reason}`));
-  return h("figure", {}, h("figcaption", {}, `${name}${which}: gray before, blue after${note}`), drawing, reasons.length ? h("ul", {}, ...reasons) : null);
+  return h("figure", {}, h("figcaption", {}, h("strong", {}, `${name[0].toUpperCase()}${name.slice(1)}${which}`), note && ` ${note}`), drawing, reasons.length ? h("ul", {}, ...reasons) : null);
 }
 
 const RATES = ["in", "out", "leaders-in", "cpu"];
 
 // A load that is evened out, with the largest part of a fair share that a broker carries.
 function loadChart({ load, brokers, highest, wanted }) {
-  const note = `, green the range; the fullest has ${highest.before.toFixed(2)}, then ${highest.after.toFixed(2)} of its fair share (${wanted.toFixed(2)} at most)`;
+  const note = `the fullest has ${highest.before.toFixed(2)}, then ${highest.after.toFixed(2)} of its fair share (${wanted.toFixed(2)} at most)`;
   return chart(brokers, load, load === "replicas" ? count : RATES.includes(load) ? rate : bytes, note);
 }
 
 const measured = ([name, format], brokers) =>
   chart(brokers.map(({ broker, before, after }) => ({ broker, before: before[name], after: after[name] })), name, format);
 
+// The charts, and which bar is which.
 export const charts = ({ brokers, loads = [] }) => {
   const named = loads.map((each) => each.load);
-  return [...loads.map(loadChart), ...MEASURES.filter(([name]) => !named.includes(name)).map((each) => measured(each, brokers))];
+  const key = (name, text = name) => h("li", {}, h("i", { class: `key ${name}` }), text);
+  const keys = h("ul", { class: "keys" }, key("before"), key("after"), loads.length ? key("range", "wanted range") : null);
+  return [keys, ...loads.map(loadChart), ...MEASURES.filter(([name]) => !named.includes(name)).map((each) => measured(each, brokers))];
 };
 
 const change = (name, format) => (each) => `${format(each.before[name])} → ${format(each.after[name])}`;
@@ -64,8 +67,8 @@ export function brokerTable(more = []) {
     { label: "broker", text: (each) => (each.live === false ? `${each.broker} (offline)` : each.broker) },
     { label: "rack", text: (each) => each.rack ?? "" },
     ...MEASURES.map(([name, format]) => ({ label: name, number: true, text: change(name, format) })),
-    { label: "gets", number: true, text: (each) => `+${count(each.gains)}` },
-    { label: "gives", number: true, text: (each) => `−${count(each.losses)}` },
+    { label: "gets", number: true, text: (each) => (each.gains ? `+${count(each.gains)}` : "") },
+    { label: "gives", number: true, text: (each) => (each.losses ? `−${count(each.losses)}` : "") },
     ...more,
   ], (each) => each.broker);
   return {

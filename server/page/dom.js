@@ -29,6 +29,13 @@ export function setText(node, value) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+// Sets a text in which each job and each broker, such as `Job 7`, is a link to its page.
+export function setLinked(node, value) {
+  const text = visible(value);
+  if (node.textContent === text) return;
+  node.replaceChildren(...text.split(/(\b(?:job|broker) \d+\b)/i).map((part, place) => (place % 2 ? h("a", { href: `#/${part.toLowerCase().replace(" ", "s/")}` }, part) : part)));
+}
+
 export function setAttribute(node, name, value) {
   if (value === null || value === undefined) node.removeAttribute(name);
   else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);

@@ -2,6 +2,7 @@
 "use strict";
 
 import { get } from "./api.js";
+import { planLink } from "./broker_words.js";
 import { Table, h, link, setAttribute, setHidden, setText } from "./dom.js";
 import { bytes, count, counted, rate } from "./format.js";
 import { ClusterMap, diskOf, marksOf } from "./map.js";
@@ -13,21 +14,32 @@ const LISTED = 100; // flows in the table
 const BRIEF = 5; // flows where the table is a part of another page
 const NARROW = matchMedia("(max-width: 700px)"); // windows in which the tables are shown first
 
+// The live broker whose disks are the fullest; where no disk is known, the one that holds the most. Null without data.
+function fullest(brokers) {
+  const known = brokers.filter((each) => each.disk_total);
+  const share = known.length ? (each) => each.disk_used / each.disk_total : (each) => each.bytes;
+  const from = (known.length ? known : brokers).filter((each) => each.live);
+  const best = from.reduce((found, each) => (found === null || share(each) > share(found) ? each : found), null);
+  return best && share(best) > 0 ? best : null;
+}
+
 const end = (value, by) => (by === "rack" ? (value === null ? "no rack" : `rack ${value}`) : `broker ${value}`);
 
 // `query()` selects the flows, such as those of a job.
 export class FlowView {
-  constructor(root, { query = () => ({}), heading = "h2", brief = false } = {}) {
+  constructor(root, app, { query = () => ({}), heading = "h2", brief = false } = {}) {
+    this.app = app;
     this.query = query;
     this.brief = brief; // whether the table of brokers is left out
     this.chosen = null;
     this.data = null;
     this.summary = h("p", { class: "summary" });
-    this.facts = h("div", { class: "chosen-broker" });
+    this.fullest = h("button", { type: "button", class: "fullest", hidden: true, onclick: () => this.choose(fullest(this.data.brokers)?.id ?? null) });
+    this.facts = this.#newFacts();
     this.mapHost = h("div");
     this.tables = h("div", { class: "tables" });
     this.views = h("div", { class: "segments", role: "group", "aria-label": "View" }, this.#view("Map", () => this.#show(false)), this.#view("Table", () => this.#show(true)));
-    root.append(h("div", { class: "row" }, this.summary, this.views), this.mapHost, this.#legend(), this.facts, this.tables);
+    root.append(h("div", { class: "row" }, this.summary, this.fullest, this.views), this.mapHost, this.#legend(), this.facts, this.tables);
     this.map = new ClusterMap(this.mapHost, { choose: (id) => this.choose(id) });
     this.#makeTables(heading);
     this.#show(NARROW.matches);
@@ -107,6 +119,7 @@ export class FlowView {
     const racks = new Set(brokers.map((each) => each.rack)).size;
     const more = flows.other_flows ? `; ${counted(flows.other_flows, "smaller flow")} not shown` : "";
     setText(this.summary, `${counted(brokers.length, "broker")} in ${counted(racks, "rack")}. ${flows.bytes ? `${bytes(flows.bytes)} left to copy` : "Nothing is left to copy"}${more}.`);
+    this.#showFullest(fullest(brokers));
     if (this.asTable) {
       if (!this.brief) this.brokers.show(brokers);
       this.flows.show(flows.flows.slice(0, this.brief ? BRIEF : LISTED));
@@ -115,6 +128,18 @@ export class FlowView {
       this.map.show(brokers, flows, this.chosen);
     }
     this.#showChosen(brokers.find((each) => each.id === this.chosen), own);
+  }
+
+  // They keep their nodes: the focus may be on one of them.
+  #newFacts() {
+    const lines = [h("strong"), h("span"), h("span"), h("span")];
+    const links = [h("a", { class: "button" }), planLink("Drain…", { goal: "drain" })];
+    return h("div", { class: "chosen-broker", hidden: true }, lines, links, h("button", { type: "button", onclick: () => this.choose(null) }, "Show all flows"));
+  }
+
+  #showFullest(broker) {
+    setHidden(this.fullest, !broker);
+    if (broker) setText(this.fullest, `Fullest: broker ${broker.id}, ${diskOf(broker)}`);
   }
 
   // What the chosen broker gets and gives, with links to it.
@@ -126,14 +151,14 @@ export class FlowView {
     const list = (flows, of) => flows.slice(0, 5).map((each) => `${bytes(each.bytes)} ${of(each)}`).join(", ") + (flows.length > 5 ? ` and ${flows.length - 5} more` : "");
     const lines = [
       `${counted(broker.replicas, "replica")}, ${counted(broker.leaders, "leader")}, disk ${diskOf(broker)}.`,
-      gets.length ? `Gets ${list(gets, (each) => `from ${each.source}`)}.` : "Gets nothing.",
-      gives.length ? `Gives ${list(gives, (each) => `to ${each.target}`)}.` : "Gives nothing.",
+      gets.length ? `Gets ${list(gets, (each) => `from ${each.source}`)}.` : gives.length ? "Nothing is left to copy to it." : "Nothing is left to copy to it or from it.",
+      gives.length ? `Gives ${list(gives, (each) => `to ${each.target}`)}.` : gets.length ? "Nothing is left to copy from it." : "",
     ];
-    this.facts.replaceChildren(
-      h("strong", {}, `Broker ${broker.id}`),
-      ...lines.map((line) => h("span", {}, line)),
-      h("a", { href: `#/brokers/${broker.id}` }, "Open"),
-      h("button", { type: "button", onclick: () => this.choose(null) }, "Show all flows"),
-    );
+    [`Broker ${broker.id}`, ...lines].forEach((line, place) => setText(this.facts.children[place], line));
+    const [open, drain] = this.facts.querySelectorAll("a");
+    setAttribute(open, "href", `#/brokers/${broker.id}`);
+    setText(open, `Open broker ${broker.id}`);
+    setAttribute(drain, "href", `#/plan/propose?goal=drain&brokers=${broker.id}`);
+    setHidden(drain, !this.app.mayChange);
   }
 }

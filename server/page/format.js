@@ -55,18 +55,28 @@ const ONE_LINE = 4; // replicas that are not broken into lines
 export const list = (replicas) =>
   (replicas ? `[${replicas.join(replicas.length > ONE_LINE ? ", " : `,${SPACE}`)}]` : "");
 
-// The date is left out today.
+export const two = (number) => String(number).padStart(2, "0");
+
+const date = (then) => `${then.getFullYear()}-${two(then.getMonth() + 1)}-${two(then.getDate())}`;
+const hours = (then) => `${two(then.getHours())}:${two(then.getMinutes())}`;
+const isToday = (then) => then.toDateString() === new Date().toDateString();
+
+// Date and time to the second, as they sort, in the time zone of the browser.
+export function moment(ms) {
+  const then = new Date(ms);
+  return `${date(then)} ${hours(then)}:${two(then.getSeconds())}`;
+}
+
+// The date is left out today. Times have 24 hours, as those of the commands.
 export function time(ms) {
   if (!ms) return "";
-  const then = new Date(ms);
-  return then.toDateString() === new Date().toDateString() ? then.toLocaleTimeString() : then.toLocaleString();
+  return isToday(new Date(ms)) ? moment(ms).slice(-8) : moment(ms);
 }
 
 // Hours and minutes, with the day when that is not today.
 export function clock(ms) {
   const then = new Date(ms);
-  const hours = then.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-  return then.toDateString() === new Date().toDateString() ? hours : `${hours} on ${then.toLocaleDateString([], { weekday: "short", day: "numeric", month: "short" })}`;
+  return isToday(then) ? hours(then) : `${hours(then)} on ${then.toLocaleDateString([], { weekday: "short", day: "numeric", month: "short" })}`;
 }
 
 // Names may contain invisible characters, such as marks that reverse the text's direction: show their codes.

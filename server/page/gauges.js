@@ -4,19 +4,8 @@
 import { get } from "./api.js";
 import { h, keyed, section, setAttribute, setHidden, setText } from "./dom.js";
 import { count } from "./format.js";
-import { changeAsItIs, limitValue } from "./limits.js";
+import { NAMES, changeAsItIs, limitValue } from "./limits.js";
 import { paceRow } from "./pace_limit.js";
-
-const NAMES = {
-  P: "Partitions that move at once",
-  B: "Replicas that are copied at once, for each broker",
-  C: "Replicas that are copied at once, in the cluster",
-  bytes: "Bytes on their way at once",
-  L: "Leaders that move at once",
-  R: "Replicas of one partition that are added at once",
-  throttle: "Rate to and from each broker",
-  pace: "Latency that producers may see",
-};
 
 // The gauges, and `update()`, which reads the limits.
 export function newGauges(app) {

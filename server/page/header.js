@@ -17,7 +17,7 @@ export function showPill(text, kind) {
 export function showHeader(status, client) {
   setText(element("version"), status.version);
   setText(element("cluster-name"), status.cluster_name);
-  setText(element("cluster-id"), status.cluster_id);
+  setText(element("cluster-id"), status.cluster_name ? status.cluster_id : `Cluster ${status.cluster_id}`);
   setAttribute(element("cluster"), "title", `Kafka's cluster id: ${status.cluster_id}`);
   showActive(status.active);
   setText(element("client"), `${client.principal}, ${client.role}`);

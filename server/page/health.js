@@ -14,7 +14,7 @@ function unseen(health) {
 // What is wrong, one line each; empty when nothing is.
 export function problemLines({ health }) {
   const guard = health.trouble ? [`${GUARD[health.holds] ?? GUARD_OFF} It found: ${health.trouble}`] : [];
-  return health.unseen_since_ms ? [unseen(health)] : [...health.problems, ...guard];
+  return health.unseen_since_ms ? [unseen(health)] : [...health.problems.map((line) => line[0].toUpperCase() + line.slice(1)), ...guard];
 }
 
 // The state of everything in a word or two, and its kind: `good`, `warn` or `bad`.

@@ -12,11 +12,13 @@ const WIDTH = 1000; // of the bar, in units of its own
 const percent = ({ value, total }) => Math.floor((100 * value) / Math.max(1, total));
 
 // When the job will have ended, or what is known of that.
-function until({ copied, held, ended_ms: ended }) {
+// `reasons` are those for which its partitions do not move. Limits are no reason not to know when it ends.
+function until({ copied, held, ended_ms: ended }, reasons) {
   if (ended) return `Ended at ${clock(ended)}.`;
   if (held) return `Held: ${held}.`;
   if (!copied) return "";
-  if (copied.seconds_left === null) return "The time left is not known yet.";
+  const [why] = reasons.filter(({ reason }) => !reason.startsWith("limit "));
+  if (copied.seconds_left === null) return why ? `No end is known: ${why.reason}.` : "The time left is not known yet.";
   return `Ends at ${clock(Date.now() + copied.seconds_left * 1000)}, in ${duration(copied.seconds_left)}.`;
 }
 
@@ -52,7 +54,7 @@ export class JobCard {
       h("div", { class: "job-foot" }, this.legend, this.copied), this.actions);
   }
 
-  update(job) {
+  update(job, reasons = []) {
     const allPaused = this.app.status.paused;
     const parts = shares(job, allPaused);
     const [text, kind] = badgeOf(job, allPaused);
@@ -61,7 +63,7 @@ export class JobCard {
     setText(this.small, ` ${kindOf(job)}, by ${by(job)}`);
     setText(this.badge, text);
     setAttribute(this.badge, "class", `badge ${kind}`);
-    setText(this.until, [until(job), restoreText(this.app.status.restores, job.id)].filter(Boolean).join(" "));
+    setText(this.until, [until(job, reasons), restoreText(this.app.status.restores, job.id)].filter(Boolean).join(" "));
     setText(this.percent, `${percent(howFar(job))}\u00a0%`);
     drawBar(this.bar, job, parts);
     keyed(this.legend, parts.map(([name]) => name), (name) => h("li", { class: `share ${name.replaceAll(" ", "-")}` }))

@@ -95,7 +95,7 @@ export function jobTable(app) {
 }
 
 export const noJobs = () =>
-  h("p", { id: "none", hidden: true }, "There are no jobs. ", h("a", { href: "#/plan" }, "Submit a plan"), ", or start a job with ", h("code", {}, "reassignd execute plan.json"), " or any Kafka tool.");
+  h("p", { id: "none", hidden: true }, "There are no jobs. ", h("a", { href: "#/plan/propose" }, "Have a plan proposed"), " or ", h("a", { href: "#/plan" }, "enter one"), ", or start a job with ", h("code", {}, "reassignd execute plan.json"), " or any Kafka tool.");
 
 // Each action is [name, label for screen readers, function, kind]. Those that do not apply are left out.
 export function actionsOf(job, app) {

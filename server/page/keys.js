@@ -21,11 +21,11 @@ export function startKeys(routes, go) {
   const pages = routes.filter(({ key }) => key).map(({ key, label, path }) => [key, label, `#/${path}`]);
   const dialog = newDialog(pages);
   element("help").addEventListener("click", () => dialog.showModal());
-  let since = 0; // when `g` was pressed
+  let since = -Infinity; // when `g` was pressed
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.(TYPED) || document.querySelector("dialog[open]")) return;
-    const page = performance.now() - since < WAIT_MS && pages.find(([letter]) => letter === event.key);
-    since = event.key === "g" ? performance.now() : 0;
+    const page = event.timeStamp - since < WAIT_MS && pages.find(([letter]) => letter === event.key);
+    since = event.key === "g" ? event.timeStamp : -Infinity;
     if (page) go(page[2]);
     else if (event.key === "?") dialog.showModal();
     else if (event.key === "/") element("search").focus();

@@ -6,6 +6,18 @@ import { ask, wholeNumber } from "./confirm.js";
 import { count, counted, rate, readRate } from "./format.js";
 import { PACE, changePace, paceRow, paceValue } from "./pace_limit.js";
 
+// What each limit bounds, in the order of the page.
+export const NAMES = {
+  P: "Partitions that move at once",
+  B: "Replicas that are copied at once, for each broker",
+  C: "Replicas that are copied at once, in the cluster",
+  bytes: "Bytes on their way at once",
+  L: "Leaders that move at once",
+  R: "Replicas of one partition that are added at once",
+  throttle: "Rate to and from each broker",
+  pace: "Latency that producers may see",
+};
+
 const BROKERS = 3; // brokers that a preview names
 
 const valueOf = (name, value) => (value === null ? "none" : name === "throttle" ? rate(value) : count(value));
@@ -20,6 +32,8 @@ export async function changeAsItIs(name, app) {
   else await changeLimit(read.limits.find((limit) => limit.name === name), app);
 }
 
+const titleOf = (name) => (name in NAMES ? `${NAMES[name]}${name.length === 1 ? ` (limit ${name})` : ""}` : `Limit ${name}`);
+
 async function changeLimit(limit, app) {
   const waits = app.status.reasons
     .filter(({ reason }) => reason.startsWith(`limit ${limit.name}:`))
@@ -27,12 +41,12 @@ async function changeLimit(limit, app) {
   const [now, ofIt] = limit.limit === null ? ["There is no limit now.", ""] : [`It is ${limitValue(limit)}.`, " of it"];
   const lines = [
     `${now} ${limit.used === null ? "" : `Steps in flight use ${count(limit.used)}${ofIt}, and continue.`}`,
-    limit.name !== "throttle" && `${counted(waits, "partition")} wait for it.`,
+    limit.name !== "throttle" && limit.limit !== null && (waits === 1 ? "1 partition waits for it." : `${counted(waits, "partition")} wait for it.`),
   ];
-  const [unit, read] = limit.name === "throttle" ? ["Rate, such as 50MB", readRate] : ["Limit", wholeNumber(1, limit.name === "bytes" ? Number.MAX_SAFE_INTEGER : 2 ** 31 - 1, true)];
+  const [unit, read] = limit.name === "throttle" ? ["New rate, such as 50MB", readRate] : ["New limit", wholeNumber(1, limit.name === "bytes" ? Number.MAX_SAFE_INTEGER : 2 ** 31 - 1, true)];
   const preview = async (value) => effectLines(limit.name, await post("v1/limits/preview", { [limit.name]: value }));
-  const field = { label: `${unit}; nothing for no limit`, value: limit.limit ?? "", read, preview };
-  const answer = await ask(`Change limit ${limit.name}`, lines, "Change", field);
+  const field = { label: `${unit}; leave it empty for no limit`, value: limit.limit ?? "", read, preview };
+  const answer = await ask(titleOf(limit.name), lines, "Change", field);
   if (answer) await app.act(`Limit ${limit.name}: ${limitValue(limit)} → ${valueOf(limit.name, answer.value)}.`, () => put("v1/limits", { [limit.name]: answer.value }));
 }
 

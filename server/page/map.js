@@ -10,6 +10,8 @@ import { shape } from "./svg.js";
 
 const [WIDE, ROOMY] = [190, 225]; // pixels from which a tile has room for words, and for two rates
 const ARROWS = 40; // that are drawn: the largest
+const GAP = 3; // pixels between the bars of directories
+const DIRECTORIES = 8; // up to which each one has a bar of its own
 const LABELS = 12; // arrows whose bytes are written on them
 
 // What marks a broker, the worst first: [kind, word].
@@ -28,21 +30,31 @@ export function marksOf(broker) {
 // The used part of the disks, null where it is not known.
 const fullness = ({ disk_total: total, disk_used: used }) => (total ? used / total : null);
 
+// The used part of each of its log directories, the fullest first; empty where they are not known, or there is but one.
+function directories({ log_dirs: dirs }) {
+  const known = dirs.filter((each) => each.total);
+  return known.length > 1 && known.length <= DIRECTORIES ? known.map((each) => each.used / each.total).sort((a, b) => b - a) : [];
+}
+
 const level = (part) => (part >= 0.9 ? "full" : part >= 0.75 ? "high" : "fine");
 
 // The used part of the disks, or the bytes of the replicas where that is not known.
 export function diskOf(broker) {
   const part = fullness(broker);
-  return part === null ? bytes(broker.bytes) : `${percent(broker.disk_used, broker.disk_total)} of ${bytes(broker.disk_total)}`;
+  if (part === null) return bytes(broker.bytes);
+  return `${part < 0.01 ? bytes(broker.disk_used) : percent(broker.disk_used, broker.disk_total)} of ${bytes(broker.disk_total)}`;
 }
+
+const rackName = (name, noun = "rack") => (/^rack/i.test(name) ? name : `${noun} ${name}`);
 
 const moves = ({ rate_in: into, rate_out: out }) => [into ? `↓\u00a0${rate(into)}` : "", out ? `↑\u00a0${rate(out)}` : ""].filter(Boolean);
 
 function sentence(broker) {
   const states = marksOf(broker).map(([, word]) => word);
   return [
-    `Broker ${broker.id}${broker.rack === null ? "" : `, rack ${broker.rack}`}: ${states.join(", ") || "live"}`,
+    `Broker ${broker.id}${broker.rack === null ? "" : `, ${rackName(broker.rack)}`}: ${states.join(", ") || "live"}`,
     `disk ${diskOf(broker)}`,
+    directories(broker).length ? `directories ${directories(broker).map((part) => percent(part, 1)).join(", ")}` : "",
     `${counted(broker.replicas, "replica")}, ${counted(broker.leaders, "leader")}`,
     broker.rate_in ? `receives ${rate(broker.rate_in)}` : "",
     broker.rate_out ? `sends ${rate(broker.rate_out)}` : "",
@@ -141,7 +153,7 @@ export class ClusterMap {
     const total = members.reduce((sum, each) => sum + (each.disk_total ?? NaN), 0);
     const used = members.reduce((sum, each) => sum + (each.disk_used ?? 0), 0);
     const held = members.reduce((sum, each) => sum + each.bytes, 0);
-    setText(name, rack.name === "" ? "No rack" : /^rack/i.test(rack.name) ? rack.name : `Rack ${rack.name}`);
+    setText(name, rack.name === "" ? "No rack" : rackName(rack.name, "Rack"));
     const down = members.filter((each) => each.state === "offline").length;
     const inside = this.flows.by === "rack" ? this.flows.flows.find((each) => each.source === each.target && (each.source ?? "") === rack.name) : null;
     setText(facts, [
@@ -160,7 +172,8 @@ export class ClusterMap {
     setAttribute(box.node, "aria-pressed", pressed);
     setAttribute(box.node, "aria-label", sentence(broker).join(", "));
     const part = fullness(broker);
-    const bar = part === null ? { part: broker.bytes / this.largest, level: "held" } : { part, level: level(part) };
+    // One full directory is as bad as a full broker.
+    const bar = part === null ? { part: broker.bytes / this.largest, level: "held" } : { part, level: level(Math.max(part, ...directories(broker))) };
     if (this.plan.detailed) fillTile(box, broker, kind, bar);
     else fillCell(box, broker, kind, bar);
   }
@@ -255,23 +268,22 @@ function button(box) {
 function tile(box) {
   const node = button(box);
   const { width, height } = box;
-  const bar = { x: 12, y: 36, height: 6, rx: 3 };
   box.icon = shape("path", { class: "sign", transform: "translate(12 10)" });
   box.title = shape("text", { x: 30, y: 21, class: "name" }, `Broker ${box.broker.id}`);
   box.word = shape("text", { x: width - 12, y: 21, "text-anchor": "end", class: "word" });
-  box.bar = shape("rect", { ...bar, class: "level" });
+  box.bars = shape("g", {});
   box.disk = shape("text", { x: 12, y: 58, class: "small" });
   box.held = shape("text", { x: 12, y: 75, class: "small soft" });
   box.rates = shape("text", { x: width - 12, y: 58, "text-anchor": "end", class: "small rates" });
-  node.append(shape("rect", { class: "edge", width, height, rx: 8 }), box.icon, box.title, box.word, shape("rect", { ...bar, width: width - 24, class: "track" }), box.bar, box.disk, box.held, box.rates);
+  node.append(shape("rect", { class: "edge", width, height, rx: 8 }), box.icon, box.title, box.word, box.bars, box.disk, box.held, box.rates);
   return node;
 }
 
 function fillTile(box, broker, kind, bar) {
   const part = fullness(broker);
   setAttribute(box.icon, "d", ICONS[kind]);
-  setAttribute(box.bar, "class", `level ${bar.level}`);
-  setAttribute(box.bar, "width", Math.max(2, (box.width - 24) * Math.min(1, bar.part)).toFixed(1));
+  const parts = directories(broker);
+  fillBars(box, parts.length ? parts.map((each) => ({ part: each, level: level(each) })) : [bar]);
   const rates = moves(broker);
   const narrow = box.width < WIDE;
   const word = marksOf(broker)[0]?.[1] ?? "";
@@ -280,6 +292,23 @@ function fillTile(box, broker, kind, bar) {
   // There is room for one of them in a narrow tile.
   setText(box.rates, narrow ? word || (rates[0] ?? "") : rates.slice(0, box.width < ROOMY ? 1 : 2).join("  "));
   setText(box.held, narrow ? `${count(broker.replicas)} replicas` : `${count(broker.replicas)} replicas · ${count(broker.leaders)} leaders`);
+}
+
+// The bars share the width of the tile.
+function fillBars(box, bars) {
+  const each = (box.width - 24 - GAP * (bars.length - 1)) / bars.length;
+  const at = { y: 36, height: 6, rx: 3 };
+  keyed(box.bars, bars.map((_, place) => String(place)), () => {
+    const node = shape("g", {});
+    node.append(shape("rect", { ...at, class: "track" }), shape("rect", { ...at, class: "level" }));
+    return node;
+  }).forEach(({ children: [track, used] }, place) => {
+    const x = (12 + place * (each + GAP)).toFixed(1);
+    for (const node of [track, used]) setAttribute(node, "x", x);
+    setAttribute(track, "width", each.toFixed(1));
+    setAttribute(used, "width", Math.max(2, each * Math.min(1, bars[place].part)).toFixed(1));
+    setAttribute(used, "class", `level ${bars[place].level}`);
+  });
 }
 
 function cell(box) {

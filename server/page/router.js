@@ -51,7 +51,10 @@ export class Router {
   // `opened({ route, params, page })` is called after a page was opened.
   constructor(routes, root, app, opened) {
     Object.assign(this, { routes, root, app, opened, page: null });
-    addEventListener("hashchange", () => this.open());
+    addEventListener("hashchange", () => {
+      this.open();
+      this.focusTitle();
+    });
   }
 
   // Opens the page of the address.
@@ -67,5 +70,12 @@ export class Router {
     this.page = route.page.open(this.root, params, this.app);
     scrollTo(0, 0);
     this.opened({ route, title: route.page.title(params) });
+  }
+
+  // The link that was used is gone with its page: keys and screen readers go on at the top of the new one.
+  focusTitle() {
+    const title = this.root.querySelector("h1");
+    title?.setAttribute("tabindex", "-1");
+    title?.focus({ preventScroll: true });
   }
 }

@@ -1,6 +1,8 @@
 // Round numbers for the axes of charts.
 "use strict";
 
+import { two } from "./format.js";
+
 const FACTORS = [1, 2, 5, 10];
 
 // From 0 on, at most `most` steps of 1, 2 or 5 times a power of ten; the last one is not below `largest`.
@@ -28,8 +30,6 @@ export function timeTicks(from, until, most) {
   for (let at = Math.ceil((from - offset) / step) * step + offset; at <= until; at += step) ticks.push(at);
   return { step, ticks };
 }
-
-const two = (number) => String(number).padStart(2, "0");
 
 // The text of a time on an axis with this step.
 export function timeLabel(at, step) {

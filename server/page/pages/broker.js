@@ -85,7 +85,7 @@ function show(view, broker, basis, app) {
     ["address", broker.host && `${broker.host}:${broker.port}`],
     ["rack", broker.rack],
     ["replicas", count(broker.replicas)],
-    ["leaders", `${count(broker.leaders)} of ${count(broker.preferred)} preferred`],
+    ["leaders", broker.leaders === broker.preferred ? count(broker.leaders) : `${count(broker.leaders)}, preferred for ${count(broker.preferred)}`],
     ["data", sized(broker.bytes, broker.unsized, "replica")],
     ["moving now", movesText(broker)],
     ["to come", broker.coming ? counted(broker.coming, "replica") : null],
@@ -111,8 +111,8 @@ function showActions(view, broker, app) {
   const change = app.mayChange ? [
     planLink("Drain…", { goal: "drain", brokers: id }, "primary"),
     planLink("Demote…", { goal: "demote", brokers: id }),
-    planLink("Relieve…", { goal: "relieve", brokers: id }),
-    planLink("Even out onto it…", { goal: "add", brokers: id }),
+    planLink("Relieve its disks…", { goal: "relieve", brokers: id }),
+    planLink("Move replicas to it…", { goal: "add", brokers: id }),
     placementButton(broker, app),
   ] : [];
   view.actions.replaceChildren(...change, button("Can it be stopped?", () => check(view, id)));

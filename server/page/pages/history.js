@@ -4,18 +4,10 @@
 import { get, withQuery } from "../api.js";
 import { ACTIONS, linesOf } from "../audit_words.js";
 import { Table, h, link, setHidden, setText } from "../dom.js";
-import { counted, program } from "../format.js";
+import { counted, moment, program } from "../format.js";
 import { fileLink } from "../save.js";
 
 const ROWS = 100; // entries that are read at once
-
-const two = (number) => String(number).padStart(2, "0");
-
-// Date and time to the second, as they sort.
-function moment(ms) {
-  const then = new Date(ms);
-  return `${then.getFullYear()}-${two(then.getMonth() + 1)}-${two(then.getDate())} ${two(then.getHours())}:${two(then.getMinutes())}:${two(then.getSeconds())}`;
-}
 
 const requests = ({ entry, entries }) => `${program(entry.client_id)}${entries.length > 1 ? ` (${counted(entries.length, "request")})` : ""}`;
 

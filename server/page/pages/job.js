@@ -71,7 +71,7 @@ class JobPage {
     // The status may be newer than the partitions: all parts of the page show the same numbers.
     const job = status.jobs.find(({ id }) => id === value.job.id) ?? value.job;
     if (job.state !== value.job.state) this.read.due = 0; // The next refresh reads the partitions, too.
-    this.card.update(job);
+    this.card.update(job, value.reasons);
     this.files.update(job);
     setText(this.summary, summary(job, status.paused));
     this.reasons.show(value.reasons, value.other_reasons);

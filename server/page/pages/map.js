@@ -13,7 +13,7 @@ export const page = {
     root.append(h("div", { class: "page-head" }, h("h1", {}, "Cluster map"), filter));
     const card = h("section", { class: "card", "aria-label": "Cluster map" });
     root.append(card);
-    const view = new FlowView(card, { query: () => ({ job: jobs.value }) });
+    const view = new FlowView(card, app, { query: () => ({ job: jobs.value }) });
     jobs.addEventListener("input", () => view.update(true));
     return {
       update({ status } = app) {

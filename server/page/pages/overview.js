@@ -2,7 +2,7 @@
 "use strict";
 
 import { RequestError, get } from "../api.js";
-import { Table, h, keyed, progress, section, setHidden, setText } from "../dom.js";
+import { Table, h, keyed, progress, section, setAttribute, setHidden, setLinked, setText } from "../dom.js";
 import { FlowView } from "../flow.js";
 import { bytes, clock, count, counted, duration, rate, time } from "../format.js";
 import { problemLines } from "../health.js";
@@ -114,7 +114,7 @@ class Overview {
     this.reasonsSection = section("reasons", "Why partitions do not move", this.reasons.node);
     this.incomingSection = section("incoming", "Data copied to brokers", this.incoming.node);
     this.flow = section("flow", "Where data flows");
-    this.flows = new FlowView(this.flow, { heading: "h3", brief: true });
+    this.flows = new FlowView(this.flow, app, { heading: "h3", brief: true });
     this.ended = section("ended", "Jobs that have ended", this.jobs.node, h("p", {}, h("a", { href: "#/jobs" }, "All jobs")));
     root.append(h("div", { class: "page-head" }, h("h1", {}, "Overview"), this.pauseAll), this.problems, this.paused, this.restores, this.running, this.none, this.flow, this.reasonsSection,
       h("section", { class: "card", "aria-label": "Numbers" }, this.numbers), this.throughput.node, this.incomingSection, this.log.node, this.ended);
@@ -127,28 +127,29 @@ class Overview {
     return this.pauses ?? [];
   }
 
-  showOpenJobs(jobs) {
+  showOpenJobs({ jobs, reasons }) {
     const newest = [...jobs].reverse();
     const made = (number) => {
       this.cards.set(number, new JobCard(this.app));
       return this.cards.get(number).node;
     };
     const nodes = keyed(this.running, newest.map(({ id }) => String(id)), made);
-    for (const [place, node] of nodes.entries()) this.cards.get(node.dataset.key).update(newest[place]);
+    for (const [place, node] of nodes.entries()) this.cards.get(node.dataset.key).update(newest[place], jobs.length === 1 ? reasons : []);
   }
 
   async update({ status }) {
     const [pauses, { jobs, total }] = await Promise.all([this.readPauses(status.paused), get("v1/jobs", { limit: JOBS }), this.throughput.update(), this.flows.update()]);
     const lines = problemLines(status);
-    keyed(this.problems, lines, () => h("li")).forEach((node, place) => setText(node, lines[place]));
+    keyed(this.problems, lines, () => h("li")).forEach((node, place) => setLinked(node, lines[place]));
     setHidden(this.problems, !lines.length);
     setText(this.paused, status.paused ? pauseLine(pauses) : "");
     setHidden(this.paused, !status.paused);
     showRestores(this.restores, status.restores);
     showNumbers(this.numbers, status);
-    setText(this.pauseAll, status.paused ? "Resume everything" : "Pause everything");
+    setText(this.pauseAll, status.paused ? "Resume everything" : "Pause everything…");
+    setAttribute(this.pauseAll, "aria-label", status.paused ? "Resume everything" : "Pause everything");
     setHidden(this.pauseAll, !this.app.mayChange);
-    this.showOpenJobs(status.jobs);
+    this.showOpenJobs(status);
     const ended = jobs.filter((job) => job.ended_ms).slice(0, ENDED);
     this.jobs.show(ended);
     setHidden(this.ended, !ended.length);
@@ -162,6 +163,7 @@ class Overview {
 
   close() {
     this.flows.close();
+    this.throughput.close();
   }
 }
 

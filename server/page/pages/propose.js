@@ -9,7 +9,7 @@ import { BrokerPicker } from "../broker_picker.js";
 import { facts, nameChips } from "../build.js";
 import { h, setHidden, setText } from "../dom.js";
 import { outpacedLine, rateLine, scheduledLine } from "../forecast.js";
-import { bytes, count, counted, duration, rate, readRate, time, visible } from "../format.js";
+import { bytes, clock, count, counted, duration, rate, readRate, visible } from "../format.js";
 import { goalChoice, goalFields, isGoal, requestOf } from "../goals.js";
 import { Listing } from "../listing.js";
 import { partitionName } from "../partition_words.js";
@@ -22,17 +22,18 @@ import { readUntil, untilLine } from "../until.js";
 const POLL_MS = 500;
 
 function copyProof({ fewest_bytes_proven: proven, bytes_bound: bound, loads }) {
-  return proven ? " (no plan copies fewer: proven)" : loads.length && bound ? ` (at least ${bytes(bound)} are needed)` : "";
+  return proven ? "no plan copies fewer: proven" : loads.length && bound ? `at least ${bytes(bound)} are needed` : "";
 }
 
 // The proposal in numbers, the proof first.
 function numbers(figures) {
   const { forecast, moves, moves_bound: bound } = figures;
-  const proof = figures.fewest_moves_proven ? " (no plan moves fewer: proven)" : bound ? ` (at least ${count(bound)} are needed)` : "";
-  const ends = forecast && moves && forecast.scheduled_seconds !== null ? `about ${time(Date.now() + 1000 * forecast.scheduled_seconds)}` : null;
+  const proof = figures.fewest_moves_proven ? "no plan moves fewer: proven" : bound ? `at least ${count(bound)} are needed` : "";
+  const ends = forecast && moves && forecast.scheduled_seconds !== null ? `about ${clock(Date.now() + 1000 * forecast.scheduled_seconds)}` : null;
+  const proven = (value, words) => h("span", {}, value, words && h("small", { class: "proof" }, words));
   return facts([
-    ["replicas to copy", moves ? `${count(moves)}${proof}` : "none"],
-    ["bytes to copy", moves ? `${bytes(figures.bytes)}${copyProof(figures)}` : null],
+    ["replicas to copy", moves ? proven(count(moves), proof) : "none"],
+    ["bytes to copy", moves ? proven(bytes(figures.bytes), copyProof(figures)) : null],
     ["partitions that change", count(figures.partitions)],
     ["leaders that change", count(figures.leader_changes)],
     ["takes", forecast && moves ? duration(forecast.seconds) || "less than 1 s" : null],
@@ -214,8 +215,10 @@ class Builder {
     if (!until) return;
     const { job, notes } = await post(withQuery(`v1/proposals/${this.shown.id}/execute`, { throttle, queue, until_ms: until.value }));
     setHidden(this.start, true);
-    const link = h("a", { href: job === null ? "#/" : `#/jobs/${job}` }, job === null ? "Nothing is to be done." : `Job ${job} is submitted.`);
-    this.started.replaceChildren(link, ...notes.map((note) => h("p", {}, note)));
+    const link = h("a", { class: "button primary", href: job === null ? "#/" : `#/jobs/${job}` }, job === null ? "Show the overview" : `Show job ${job}`);
+    const said = job === null ? "Nothing is to be done." : queue ? `Job ${job} is queued.` : `Job ${job} is started.`;
+    this.started.replaceChildren(h("strong", {}, said), link, ...notes.map((note) => h("p", {}, note)));
+    link.focus(); // The button that was pressed is hidden now.
   }
 
   #askUntil() {

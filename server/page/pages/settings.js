@@ -28,7 +28,7 @@ export const page = {
         due = performance.now() + SELDOM_MS;
         for (const each of others) await each.update();
       },
-      close() {},
+      close: () => pace.close(),
     };
   },
 };

@@ -42,7 +42,7 @@ def test_a_stopped_broker_is_shown_in_red(site: Site) -> None:
     page = site.open("", FAST)
     assert page.text("#pill") == "healthy"
     site.post("brokers/3/stop")
-    page.wait("document.getElementById('problems').innerText.includes('broker 3 is offline')")
+    page.wait("document.getElementById('problems').innerText.includes('Broker 3 is offline')")
     assert (page.text("#pill"), page.run("document.getElementById('pill').className")) == (
         "unhealthy",
         "badge bad",
@@ -149,7 +149,7 @@ def test_jobs_are_run_by_keyboard_alone(site: Site) -> None:
     choose(page, f"Change the limits of job {job}", f"Limits of job {job}", "P=3 B=2")
     site.until(lambda: [row["limit"] for row in site.job(job)["limits"]] == [3, 2])
     press(page, "Settings")
-    choose(page, "Change limit P", "Change limit P", "2")
+    choose(page, "Change limit P", "Partitions that move at once (limit P)", "2")
     site.until(lambda: site.api.get("limits").json()["limits"][1]["limit"] == 2)
     press(page, "Overview")
     choose(page, "Pause everything", "Pause everything?")

@@ -49,16 +49,14 @@ def test_every_page_fits_into_the_window(page: Firefox, url: str, path: str) -> 
 
 def test_a_broker_is_drained_by_keyboard(page: Firefox, url: str) -> None:
     page.resize(1440)
-    opened(page, url, "")
-    page.press("g")
-    page.press("b")
+    opened(page, url, "brokers")
     page.wait("document.querySelector('#broker-list tbody a')")
-    for name in ("Broker 2", "Drain…"):
-        page.tab_to(name)
-        page.press("Enter")
-        page.wait("document.querySelector('.card')")
-        page.wait("location.hash !== '#/brokers'")
-        page.wait("document.querySelector('.page-head .badges > *, [name=broker]:checked')")
+    page.tab_to("Broker 2")
+    page.press("Enter")
+    page.wait("location.hash === '#/brokers/2' && document.querySelector('.page-head .badges > *')")
+    page.tab_to("Drain…")
+    page.press("Enter")
+    page.wait("document.querySelector('#wizard:not([hidden]) [name=broker]:checked')")
     page.tab_to("Propose")
     page.press("Enter")
     page.wait("document.querySelector('#result:not([hidden]) #plan-numbers')")
@@ -66,7 +64,7 @@ def test_a_broker_is_drained_by_keyboard(page: Firefox, url: str) -> None:
     page.tab_to(page.run("document.getElementById('start-now').innerText"))
     page.press("Enter")
     page.wait("document.querySelector('#started a')")
-    page.tab_to("Job 1 is submitted.")
+    page.tab_to("Show job 1")
     page.press("Enter")
     page.wait("document.querySelector('#parts tbody tr')")
     [job] = httpx.get(f"{url}v1/jobs").json()["jobs"]

@@ -50,7 +50,7 @@ def test_brokers_are_searched_sorted_and_opened_by_keyboard(site: Site) -> None:
     page.press("Enter")
     page.wait("location.hash === '#/brokers/2'")
     shows(page, "Log directories")
-    shows(page, "preferred")
+    shows(page, "leaders")
 
 
 def test_a_broker_says_whether_it_can_be_stopped(site: Site) -> None:

@@ -31,6 +31,22 @@ def test_each_broker_has_a_tile_with_its_numbers(site: Site) -> None:
     assert "Nothing is left to copy." in page.text("main")
 
 
+def test_each_directory_has_a_bar_and_a_full_one_is_seen(site: Site) -> None:
+    full = """
+    const read = Response.prototype.json;
+    Response.prototype.json = async function () {
+      const body = await read.call(this);
+      const broker = Array.isArray(body.brokers) && body.brokers.find(({ id }) => id === 2);
+      const dir = (used, place) => ({ ...broker.log_dirs[place], total: 1000, used });
+      if (broker) broker.log_dirs = [100, 950].map(dir);
+      return body;
+    };"""
+    page = opened(site, before=FAST + full)
+    assert "directories 95 %, 10 %" in label(page, 2)
+    tile = "document.querySelectorAll('.map [data-broker=\"2\"] .level')"
+    assert page.run(f"[...{tile}].map((each) => each.getAttribute('class'))") == ["level full", "level fine"]
+
+
 def test_what_is_left_flows_along_arrows(site: Site) -> None:
     site.post("pause")
     site.submit(range(40))

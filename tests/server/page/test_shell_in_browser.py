@@ -124,7 +124,7 @@ def test_the_login_says_what_it_needs_and_that_a_token_is_wrong(start: Open, tmp
     assert page.run("document.getElementById('trouble').hidden")
     page.type("wrong")
     page.press("Enter")
-    page.wait("!document.getElementById('trouble').hidden")
+    page.wait("document.getElementById('trouble').innerText === 'This token is not valid.'")
     page.run("document.getElementById('token').select()")
     page.type("secret-of-at-least-sixteen-characters")
     page.press("Enter")
