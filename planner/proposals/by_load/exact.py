@@ -13,7 +13,7 @@ from planner.proposals.problem.arrays import Ints
 if TYPE_CHECKING:
     from ortools.sat.python.cp_model import CpModel, CpSolver, LinearExprT
 
-MOST_CHOICES = 3_000
+MOST_CHOICES = 12_000
 """Most pairs of a replica and a broker for which the program is solved."""
 EFFORT = 1.0
 """Bound of the effort for each program, in the solver's own deterministic unit."""
