@@ -21,6 +21,7 @@ from controller.model.cluster import (
     Topic,
     UpstreamStep,
 )
+from controller.model.limits import PlanLimits
 from controller.model.upstream_step import Stage
 
 EVERY_KIND: list[Record] = [
@@ -44,6 +45,7 @@ EVERY_KIND: list[Record] = [
         throttle=4,
         elects=True,
         until_ms=9,
+        limits=PlanLimits(per_partition=1, partitions=20),
     ),
     Finished(3, "bar", 0, (1,), (2, 3), Ending.STOPPED, 4),
     Pending("bar", 0, (2, 3), 3),

@@ -8,8 +8,11 @@ from random import Random
 
 import pytest
 
+from controller.messages.events import AlterReassignments
+from controller.messages.job_events import AlterRow, AlterTopic
 from controller.model.cluster import NO_LEADER
 from controller.model.configs import RATES, SCHEDULE, THROTTLE, THROTTLED_REPLICAS
+from controller.model.limits import PlanLimits
 from controller.scheduling.limits import LETTERED
 from tests.backends.harness import EmbeddedHarness
 from tests.backends.upstream.harness import GatewayHarness
@@ -326,6 +329,23 @@ async def test_after_a_period_a_step_ends_and_no_other_starts(backend: str) -> N
     await harness.advance(10)
     assert {harness.hosts(name) == {1, 2} for name in ("foo-0", "foo-1")} == {True, False}
     assert throttles(harness) == {}
+    await harness.stop()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+async def test_the_limits_of_a_job_hold_despite_a_restart(backend: str) -> None:
+    harness = await BACKENDS[backend]()
+    names = [f"foo-{n}" for n in range(3)]
+    await harness.having({name: [1, 2] for name in names})
+    rows = [AlterTopic("foo", [AlterRow(n, (1, 3 + n)) for n in range(3)])]
+    await harness.do(AlterReassignments(rows, limits=PlanLimits(partitions=1)))
+    harness = await harness.restarted()
+    most = 0
+    while harness.state.orders.reassignments:
+        most = max(most, sum(bool(harness[name].adding) for name in names))
+        await harness.advance(0.05)
+    assert most == 1
+    assert [harness.hosts(name) for name in names] == [{1, 3}, {1, 4}, {1, 5}]
     await harness.stop()
 
 

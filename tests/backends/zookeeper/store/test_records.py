@@ -33,6 +33,7 @@ from controller.model.cluster import (
     Topic,
     TopicPartition,
 )
+from controller.model.limits import PlanLimits
 from tests.backends.zookeeper.memory_tree import MemoryTree
 
 NAMES = st.text(min_size=1, max_size=10)
@@ -40,7 +41,15 @@ NUMBERS = st.integers(0, 99)
 REPLICAS = st.lists(NUMBERS).map(tuple)
 RECORDS = st.one_of(
     st.builds(Reassignment, NAMES, NUMBERS, REPLICAS, REPLICAS, NUMBERS, NAMES, NAMES),
-    st.builds(Job, NUMBERS, st.sampled_from(JobKind), NUMBERS, NAMES, st.none() | NAMES),
+    st.builds(
+        Job,
+        NUMBERS,
+        st.sampled_from(JobKind),
+        NUMBERS,
+        NAMES,
+        st.none() | NAMES,
+        limits=st.builds(PlanLimits, partitions=NUMBERS),
+    ),
     st.builds(Finished, NUMBERS, NAMES, NUMBERS, REPLICAS, REPLICAS, st.sampled_from(Ending), NUMBERS),
     st.builds(Pending, NAMES, NUMBERS, REPLICAS, NUMBERS, NAMES),
     st.builds(Paused, st.booleans()),
