@@ -42,6 +42,8 @@ class Part(NamedTuple):
     command: str
     needs: tuple[str, ...] = ()
     environment: Mapping[str, str] = MappingProxyType({})
+    waits: bool = False
+    """It waits for brokers most of the time, and may run beside as many others as there are cores."""
 
 
 def _unit(options: str = "", environment: dict[str, str] | None = None) -> list[Part]:
@@ -91,7 +93,7 @@ ALL = [
     Part("jars", "python -m tools.java", ("packages",)),
     Part("other-clients", "python -m tools.other_clients"),
     *(
-        Part(name, f"{PATIENT} {tests}", ("jars", "other-clients"), ALL_EXAMPLES)
+        Part(name, f"{PATIENT} {tests}", ("jars", "other-clients"), ALL_EXAMPLES, name != "clients")
         for name, tests in {
             "upstream": "-m four_brokers tests/upstream",
             "upstream-own": "-m 'not four_brokers' tests/upstream",

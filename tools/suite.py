@@ -1,9 +1,9 @@
 """Run the parts of a suite of tests side by side: `python -m tools.suite unit|static|test|all [PART ...]`.
 
-A part is a command. It starts when the parts that it needs have passed and a lane is free; there are as many
-lanes as cores. One line says how each part ended and how long it took. The output of a part is in
-`build/suite/PART.log`; that of a part that failed is printed, too. The exit code is 1 if a part failed.
-Ctrl-C ends all parts.
+A part is a command. It starts when the parts that it needs have passed and a lane is free. There are as many
+lanes as cores; `--beside N` gives N more to parts that mostly wait. One line says how each part ended and how
+long it took. The output of a part is in `build/suite/PART.log`; that of a part that failed is printed, too.
+The exit code is 1 if a part failed. Ctrl-C ends all parts.
 """
 
 import argparse
@@ -84,10 +84,12 @@ class Running:
 class Suite:
     """The parts that wait, run, have passed and have failed."""
 
-    def __init__(self, parts: Sequence[Part], lanes: int) -> None:
+    def __init__(self, parts: Sequence[Part], lanes: int, beside: int = 0) -> None:
         self._waiting = list(parts)
-        self._lanes = lanes
-        self._free = [*range(lanes)]
+        self._computing = lanes
+        """How many parts that do not mostly wait run at a time."""
+        self._lanes = lanes + beside
+        self._free = [*range(self._lanes)]
         self._running: list[Running] = []
         self._passed: set[str] = set()
         self._failed: list[str] = []
@@ -124,9 +126,13 @@ class Suite:
                 self._waiting.remove(part)
                 self._failed.append(part.name)
                 print(f"not run        {part.name}: it needs {', '.join(part.needs)}", flush=True)
-            elif self._free and not names & {*part.needs}:
+            elif self._has_lane(part) and not names & {*part.needs}:
                 self._waiting.remove(part)
                 self._running.append(Running(part, self._free.pop(), self._lanes))
+
+    def _has_lane(self, part: Part) -> bool:
+        computing = sum(not each.part.waits for each in self._running)
+        return bool(self._free) and (part.waits or computing < self._computing)
 
     def _end(self, ended: Running) -> None:
         output, name = ended.output, ended.part.name
@@ -161,7 +167,10 @@ def main() -> int:
     )
     parser.add_argument("suite", choices=SUITES)
     parser.add_argument("part", nargs="*", help="only these parts, without what they need")
-    parser.add_argument("--lanes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--lanes", type=int, default=os.cpu_count() or 1, help="as many as cores by default")
+    parser.add_argument(
+        "--beside", type=int, default=0, help="further lanes, for parts that mostly wait; 0 by default"
+    )
     arguments = parser.parse_intermixed_args()
     parts = SUITES[arguments.suite]
     if arguments.part:
@@ -170,7 +179,7 @@ def main() -> int:
     # A shell that runs this in the background has it ignore SIGINT, which all children would inherit.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    suite = Suite(parts, arguments.lanes)
+    suite = Suite(parts, arguments.lanes, arguments.beside)
     try:
         return 0 if suite.run() else 1
     except KeyboardInterrupt:

@@ -38,6 +38,19 @@ def test_a_part_does_not_run_without_what_it_needs(capfd: pytest.CaptureFixture[
     assert "not run        two: it needs one" in capfd.readouterr().out
 
 
+def test_a_part_that_waits_runs_beside_one_for_each_lane(tmp_path: Path) -> None:
+    def meets(own: str, other: str) -> str:
+        return f"sh -c ': > {tmp_path / own}; until test -e {tmp_path / other}; do sleep 0.1; done'"
+
+    parts = [Part("computes", meets("a", "b")), Part("waits", meets("b", "a"), waits=True)]
+    assert Suite(parts, 1, beside=1).run()
+
+
+def test_two_parts_that_compute_run_one_after_the_other_on_one_lane(tmp_path: Path) -> None:
+    alone = f"sh -c 'mkdir {tmp_path}/alone && sleep 0.3 && rmdir {tmp_path}/alone'"
+    assert Suite([Part("one", alone), Part("two", alone)], 1, beside=1).run()
+
+
 def test_a_signal_ends_all_parts(tmp_path: Path) -> None:
     started = tmp_path / "started"
     waiting = f"sh -c ': > {started}; exec sleep 600'"
