@@ -62,6 +62,9 @@ class Browser:
         self._playwright = sync_playwright().start()
         arguments = ("--disable-gpu", "--disable-dev-shm-usage", "--no-first-run")
         self._process = self._playwright.chromium.launch(executable_path=program, args=arguments)
+        self._new_profile()
+
+    def _new_profile(self) -> None:
         self._tabs = self._process.new_context()
         self._tabs.set_default_timeout(PATIENCE_SECONDS * 1000)
 
@@ -79,6 +82,11 @@ class Browser:
         """Close all tabs: a page that is open reads its server again and again, also after its end."""
         for tab in self._tabs.pages:
             self.do(tab.close)
+
+    def forget(self) -> None:
+        """Close all tabs and begin with an empty profile."""
+        self.do(self._tabs.close)
+        self.do(self._new_profile)
 
     def close(self) -> None:
         """End the process."""
@@ -144,9 +152,12 @@ class Page(DrivenPage):
         """Save a picture of an area (`x`, `y`, `width`, `height`) of the page, with few colors."""
         path.write_bytes(with_few_colors(self._do(self._tab.screenshot, full_page=True, clip=area)))
 
-    def violations(self) -> list[dict[str, Any]]:
-        """Return what axe-core finds in the page."""
+    def violations(self, *rules: str) -> list[dict[str, Any]]:
+        """Return what axe-core finds in the page, by these rules or by all."""
         from axe_playwright_python.sync_playwright import Axe
 
-        found: list[dict[str, Any]] = self._do(Axe().run, self._tab).response["violations"]
+        options: dict[str, Any] = {"resultTypes": ["violations"]}
+        if rules:
+            options["runOnly"] = {"type": "rule", "values": rules}
+        found: list[dict[str, Any]] = self._do(Axe().run, self._tab, None, options).response["violations"]
         return found

@@ -11,13 +11,27 @@ from tests.server.page.site import Open, Site
 from tools.chromium import Browser, chromium
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+@pytest.fixture(scope="session")
+def started_browser() -> Iterator[Browser]:
     program = chromium()
     assert program is not None
     browser = Browser(program)
     yield browser
     browser.close()
+
+
+@pytest.fixture(scope="module")
+def browser(started_browser: Browser) -> Browser:
+    """The browser, with an empty profile."""
+    started_browser.forget()
+    return started_browser
+
+
+@pytest.fixture
+def closed_tabs(browser: Browser) -> Iterator[None]:
+    """Close the tabs at the end: a page that is open reads its server again and again."""
+    yield
+    browser.close_tabs()
 
 
 @pytest.fixture

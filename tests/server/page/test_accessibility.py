@@ -1,24 +1,32 @@
 """What axe-core finds on each page and in each dialog. Skipped where there is no Chromium."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from tests.reassignd.shell import SETTINGS, started
 from tests.server.page.site import Site
-from tools.chromium import MISSING, Page, chromium
+from tools.chromium import MISSING, Browser, Page, chromium
 
-pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
+pytestmark = [
+    pytest.mark.whole,
+    pytest.mark.skipif(chromium() is None, reason=MISSING),
+    pytest.mark.usefixtures("closed_tabs"),
+]
 
 JOB = ["Pause…", "Priority…", "Throttle…", "Limits…", "Cancel…", "Roll back…"]
-WINDOWS = [(width, dark) for width in (1280, 390) for dark in (False, True)]
+WIDTHS = (1280, 390)
+OF_COLORS = ("color-contrast", "link-in-text-block")
+"""The rules whose findings depend on the color scheme."""
 
 
-def found(page: Page) -> list[Any]:
-    """Return the serious and critical findings: the rule, the element, and the remedy."""
+def found(page: Page, *rules: str) -> list[Any]:
+    """Return the serious and critical findings by these rules, or all: rule, element and remedy."""
     return [
         (each["id"], node["target"], node["failureSummary"])
-        for each in page.violations()
+        for each in page.violations(*rules)
         for node in each["nodes"]
         if node["impact"] in ("serious", "critical")
     ]
@@ -27,9 +35,10 @@ def found(page: Page) -> list[Any]:
 def found_in_all_windows(page: Page) -> list[Any]:
     """Return the findings in light and dark color schemes, in wide and narrow windows."""
     reports = []
-    for width, dark in WINDOWS:
-        page.resize(width, dark=dark)
-        reports += [(width, dark, each) for each in found(page)]
+    for width in WIDTHS:
+        for dark, rules in ((False, ()), (True, OF_COLORS)):
+            page.resize(width, dark=dark)
+            reports += [(width, dark, each) for each in found(page, *rules)]
     return reports
 
 
@@ -55,19 +64,30 @@ def reviewed(site: Site) -> Page:
     return page
 
 
-@pytest.fixture
-def busy(site: Site) -> Site:
-    """A cluster with a stopped broker, a job that is rolled back, and one in which a partition moves."""
+@pytest.fixture(scope="module")
+def busy(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Site]:
+    """A cluster with a stopped broker, a job that is rolled back, and one that moves a partition for hours.
+
+    Tests only look at it.
+    """
+    hours = {"embedded.network.bytes.per.second": "10"}
+    server = started(tmp_path_factory.mktemp("busy") / "data", SETTINGS | hours)
+    site = Site(server, browser)
+    site.limit(P=1)
     site.post(f"jobs/{site.submit(range(5))}/rollback")
-    site.submit(range(20, 60))
+    site.submit(range(20, 30))
     site.post("brokers/6/stop")
-    return site
+    yield site
+    site.api.close()
+    server.kill()
 
 
 def test_axe_finds_what_is_wrong(busy: Site) -> None:
     page = busy.open()
     page.run("document.body.append(document.createElement('img'), document.createElement('select'))")
-    assert {rule for rule, *_ in found(page)} >= {"image-alt", "select-name"}
+    page.run("document.querySelector('main h2').style.color = '#eee'")
+    assert {rule for rule, *_ in found(page)} >= {"image-alt", "select-name", "color-contrast"}
+    assert {rule for rule, *_ in found(page, *OF_COLORS)} == {"color-contrast"}
 
 
 @pytest.mark.parametrize(
@@ -115,8 +135,8 @@ def test_axe_finds_nothing_serious_before_a_plan_starts(busy: Site, button: str)
     assert found_in_dialog(page, button) == []
 
 
-def test_axe_finds_nothing_serious_after_a_plan_was_submitted(busy: Site) -> None:
-    page = reviewed(busy)
+def test_axe_finds_nothing_serious_after_a_plan_was_submitted(site: Site) -> None:
+    page = reviewed(site)
     click(page, "Start paused…")
     page.wait("document.querySelector('dialog[open]')")
     click(page, "Submit paused", "dialog")

@@ -15,7 +15,11 @@ from tests.server.page.layout import difference, keep, kept, layout
 from tests.server.page.site import FAST, Open, Site, refreshed
 from tools.chromium import MISSING, Browser, Page, chromium
 
-pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
+pytestmark = [
+    pytest.mark.whole,
+    pytest.mark.skipif(chromium() is None, reason=MISSING),
+    pytest.mark.usefixtures("closed_tabs"),
+]
 
 WINDOWS = (("1440", 1440, False), ("1440 dark", 1440, True), ("1024", 1024, False), ("390", 390, False))
 """Name, width, and whether the theme is dark: the edges of parts do not depend on the theme."""
@@ -62,13 +66,6 @@ def still(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterato
     yield site
     site.api.close()
     server.kill()
-
-
-@pytest.fixture(autouse=True)
-def _closed(browser: Browser) -> Iterator[None]:
-    """Close the tabs: each has a stream of events open, and a browser opens six connections to a server."""
-    yield
-    browser.close_tabs()
 
 
 @pytest.mark.parametrize("path", PAGES)
