@@ -4,7 +4,6 @@ In backticks: files, `module.name`, `Class.attribute`, and single names of sever
 word with `_` is an error code, an environment variable or a constant of the module.
 """
 
-import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from common.error_codes import ErrorCode
 from controller.cluster.config_keys import BROKER_KEYS, TOPIC_KEYS
 from controller.model.access import Operation
 from reassignd.config.settings import KEYS
-from tests.test_layout import GENERATED, PACKAGES, ROOT, name_of, statements, written
+from tests.test_layout import GENERATED, PACKAGES, ROOT, name_of, parsed, written
 
 QUOTED = re.compile(r"`([^`\n]+)`")
 FILE = re.compile(r"[\w./-]+\.(?:py|md|json|toml|sh|yaml|yml|js|css|html)")
@@ -62,20 +61,12 @@ class Module:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        text = path.read_text("utf-8")
-        tree = ast.parse(text)
-        texts = [each for each in statements(tree) if isinstance(each, ast.Expr)]
-        constants = [each.value for each in texts if isinstance(each.value, ast.Constant)]
-        self.docs = [(each.lineno, each.value) for each in constants if isinstance(each.value, str)]
-        self.words = set(WORD.findall(without(text.splitlines(), constants)))
-
-
-def without(lines: list[str], constants: list[ast.Constant]) -> str:
-    """The source without its docstrings."""
-    for each in constants:
-        if isinstance(each.value, str):
-            lines[each.lineno - 1 : each.end_lineno] = [""] * ((each.end_lineno or 0) - each.lineno + 1)
-    return "\n".join(lines)
+        docs = parsed(path).docs
+        lines = path.read_text("utf-8").splitlines()
+        for first, last, _ in docs:
+            lines[first - 1 : last] = [""] * (last - first + 1)
+        self.docs = [(first, text) for first, _, text in docs]
+        self.words = set(WORD.findall("\n".join(lines)))
 
 
 @cache

@@ -27,6 +27,8 @@ class Source(NamedTuple):
     """The names, and the lines after the first."""
     imports: list[tuple[str, list[str]]]
     """The modules, and the names that are imported from each."""
+    docs: list[tuple[int, int, str]]
+    """The first and the last line of each docstring, and its text."""
 
 
 def statements(node: ast.AST) -> Iterator[ast.AST]:
@@ -42,9 +44,15 @@ def parsed(path: Path) -> Source:
     nodes = list(statements(ast.parse(path.read_text("utf-8"))))
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    constants = [
+        (node, node.value.value)
+        for node in nodes
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    ]
     return Source(
         [(node.name, (node.end_lineno or 0) - node.lineno) for node in functions],
         [(node.module, [each.name for each in node.names]) for node in imports if node.module],
+        [(node.lineno, node.end_lineno or 0, text) for node, text in constants if isinstance(text, str)],
     )
 
 

@@ -1,7 +1,7 @@
 """Each field of the state has one owner: nobody else assigns to it, or changes what is in it."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from controller.state.gateway import GatewayState
 from controller.state.orders import Listing, Orders, StepsInFlight
 from controller.state.settings import PaceState, SettingsState, ThrottleState
 from controller.state.state import State
+from tests.test_layout import statements
 
 ROOT = Path(__file__).parents[2]
 PRODUCT = ("controller", "server", "backends", "planner", "reassignd", "bench", "campaigns", "tools")
@@ -80,10 +81,10 @@ def written(node: ast.AST) -> Iterator[ast.expr]:
             yield value
 
 
-def local_names(function: ast.AST) -> dict[str, str]:
+def local_names(nodes: Iterable[ast.AST]) -> dict[str, str]:
     """What the local names of a function stand for, as far as they are parts of a state."""
     names: dict[str, str] = {}
-    for node in ast.walk(function):
+    for node in nodes:
         match node:
             case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)):
                 pairs = list(zip(targets, values, strict=False))
@@ -98,14 +99,22 @@ def local_names(function: ast.AST) -> dict[str, str]:
     return names
 
 
+def functions(source: str) -> Iterator[list[ast.AST]]:
+    """The nodes of each function that mentions a state."""
+    lines = source.splitlines()
+    for function in statements(ast.parse(source)):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and any(
+            "state" in line for line in lines[function.lineno - 1 : function.end_lineno]
+        ):
+            yield list(ast.walk(function))
+
+
 def writes(source: str) -> list[tuple[int, str]]:
     """The line and the dotted name of each change to a field of the state from outside of its owner."""
     found = set()
-    for function in ast.walk(ast.parse(source)) if "state." in source else ():
-        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-            continue
-        names = local_names(function)
-        for node in ast.walk(function):
+    for nodes in functions(source) if "state." in source else ():
+        names = local_names(nodes)
+        for node in nodes:
             for target in written(node):
                 whole = chain(target, names)
                 called = isinstance(node, ast.Call)
