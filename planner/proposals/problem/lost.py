@@ -16,7 +16,7 @@ MOST_NAMED = 20
 
 
 def lost_replicas(cluster: Mapping[int, Broker], columns: Columns, goal: Goal) -> Flags:
-    """Return which replicas, in the order of `columns.ids`, a repair replaces.
+    """Return which replicas, in the order of `Columns.ids`, a repair replaces.
 
     Those of a broker that is to keep what it has are waited for.
     """
