@@ -85,7 +85,8 @@ def kept_leaderships(found: Handover, problem: Problem, sets: Ints, leaders: Int
     numbers = np.flatnonzero(table.free)
     demoted, left_out = problem.goal.demote, []
     for row in np.flatnonzero(found.leads & ~found.possible).tolist():
-        leader = int(table.brokers[leaders[row]])
+        now = int(table.leader[numbers[row]])
+        leader = int(table.brokers[now if now >= 0 and table.brokers[now] in demoted else leaders[row]])
         members = table.brokers[sets[row][sets[row] >= 0]].tolist()
         if len(members) == 1:
             why = "which has the only replica"

@@ -54,6 +54,12 @@ def test_two_brokers_are_demoted_at_once() -> None:
     assert lists(proposal) == {0: (3, 1, 2), 1: (3, 2, 1)}
 
 
+def test_the_broker_that_leads_now_is_named_where_nobody_can_take_over() -> None:
+    snapshot = led_by(failing(cluster("abc", (1, 3)), offline={1}), 3)
+    assert reasons(demoted(snapshot, "1,3"))[0].startswith("led by broker 3, ")
+    assert reasons(demoted(snapshot, "3"))[0].startswith("led by broker 3, none of whose other replicas")
+
+
 def test_a_replica_that_is_not_in_sync_does_not_take_over() -> None:
     proposal = demoted(failing(cluster("abc", (1, 2, 3)), behind={0: {2}}), "1")
     assert lists(proposal) == {0: (3, 2, 1)}
