@@ -131,7 +131,8 @@ class Sampler:
 
         await asyncio.gather(*(sample(broker, at * pause) for at, broker in enumerate(live)))
         now = self._clock.now()
-        if now - self._groups_at >= self._timing.groups or self._rounds == 1:
+        is_due = now - self._groups_at >= self._timing.groups
+        if is_due or self._rounds == 1 or self._prometheus.is_new:
             self._groups_at = now
             self._group_problems.begin()
             await self._measure_out(live)

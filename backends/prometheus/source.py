@@ -66,10 +66,17 @@ class Prometheus:
         self, configured: Callable[[], Configured | None], off_loop: OffLoop, ask_url: Ask = ask
     ) -> None:
         self._configured, self._off_loop, self._ask_url = configured, off_loop, ask_url
+        self._asked: Configured | None = None
+
+    @property
+    def is_new(self) -> bool:
+        """Whether another one is set than was asked last."""
+        return self._configured() != self._asked
 
     async def measure(self, expected: Expected, wall_s: float, report: Report) -> Told | None:
         """Return what it tells; None if none is set. What is missing is reported."""
-        if (configured := self._configured()) is None:
+        self._asked = configured = self._configured()
+        if configured is None:
             return None
         try:
             return await self._measure(configured, expected, wall_s, report)

@@ -318,10 +318,17 @@ async def test_when_it_disappears_its_figures_are_unknown(world: Sampled, promet
     assert world.load.summary().matched == ()
 
 
-async def test_a_prometheus_that_is_not_set_is_not_asked(world: Sampled, prometheus: FakePrometheus) -> None:
+async def test_a_prometheus_is_asked_as_soon_as_it_is_set(world: Sampled, prometheus: FakePrometheus) -> None:
     await world.sampled(3)
     assert prometheus.queries == []
     assert world.load.by_broker()[0].rates.bytes_out == 0
+    await world.harness.configure(**{LOAD_PROMETHEUS: "http://there:9090"})
+    await world.harness.advance(TIMING.sample)
+    asked = len(prometheus.queries)
+    assert asked > 0
+    await world.harness.configure(**{LOAD_PROMETHEUS_BROKERS: "one=1"})
+    await world.harness.advance(TIMING.sample)
+    assert len(prometheus.queries) > asked
 
 
 async def test_switching_off_forgets_the_figures(world: Sampled) -> None:
