@@ -4,8 +4,11 @@ The broker that is farthest outside of its ranges hands leadership over, or take
 and the other broker with which both come nearest to their ranges. Ends if nothing helps any more.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
+from planner.proposals.by_load.leader_bound import able_targets, least_highest
 from planner.proposals.problem.arrays import Flags, Ints, Rates
 from planner.proposals.problem.goal import LoadName, Problem
 from planner.proposals.problem.loads import (
@@ -24,10 +27,17 @@ STEPS = 4
 """Most changes, in partitions."""
 
 
+class Led(NamedTuple):
+    """The leader of each partition, and what no choice of leaders among these replicas can better."""
+
+    leaders: Ints
+    notes: list[str]
+
+
 def leaders_by_load(
     problem: Problem, lists: Ints, sets: Ints, leaders: Ints, states: Ints, able: Flags
-) -> Ints:
-    """Return the leader of each partition. `leaders` are those to begin with.
+) -> Led:
+    """Choose the leaders. `leaders` are those to begin with.
 
     Only `able` brokers take leadership, with replicas that are in sync or new. `states` are those of `lists`;
     kept replicas are at their positions in `sets`. If the goal is not to even out leaders, only partitions
@@ -44,7 +54,14 @@ def leaders_by_load(
     if not problem.goal.even_leaders:
         relieved = np.isin(table.brokers, sorted(problem.goal.relieve))
         may_lead[(leaders == lists[:, 0]) & ~relieved[leaders]] = False
-    return _Leading(ranges, weights.astype(np.float64), sets, may_lead, fixed).solve(leaders, able)
+    leading = _Leading(ranges, weights.astype(np.float64), sets, may_lead, fixed)
+    chosen = leading.solve(leaders, able)
+    bounds = zip(names, leading.bounds(able), strict=True)
+    return Led(chosen, [_bound_note(load, bound) for load, bound in bounds if bound])
+
+
+def _bound_note(load: LoadName, bound: float) -> str:
+    return f"{load}: whoever leads, the fullest broker carries at least {bound:.2f} of its fair share"
 
 
 def _settled(problem: Problem, load: LoadName, sets: Ints) -> Ints:
@@ -84,6 +101,26 @@ class _Leading:
             helped = self._improve(int(brokers[worst]))
             stuck = np.zeros(len(brokers), np.bool_) if helped else stuck | (np.arange(len(brokers)) == worst)
         return self._leaders
+
+    def bounds(self, able: Flags) -> list[float]:
+        """Return for each load what the fullest broker carries at least, as a part of its fair share.
+
+        It is 0 where no broker is above its range, or if it is not known.
+        """
+        targets = able_targets(self._sets, self._may_lead, self._leaders)
+        above = np.atleast_1d((self._loads > self._ranges.most)[able].any(axis=0))
+        return [
+            least_highest(
+                self._loads[:, load],
+                np.where(able, self._ranges.share[:, load], 0.0),
+                self._weights[:, load],
+                self._leaders,
+                targets,
+            )
+            if above[load]
+            else 0.0
+            for load in range(len(above))
+        ]
 
     def _improve(self, broker: int) -> bool:
         """Hand over from or to the broker. Return whether anything helps."""

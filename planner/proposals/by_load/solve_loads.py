@@ -67,7 +67,9 @@ class _LoadSolver(Solver):
         table = self._problem.table
         states = table.state[table.free]
         first = taken_over(lists, sets, states, self._fixed_leaders())
-        return leaders_by_load(self._problem, lists, sets, first, states, able)
+        found = leaders_by_load(self._problem, lists, sets, first, states, able)
+        self._notes += found.notes
+        return found.leaders
 
 
 def _less_even(wider: Fraction) -> str:
