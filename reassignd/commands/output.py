@@ -158,7 +158,9 @@ def by(row: Row) -> str:
     principal: str = row["principal"]
     name = principal.removeprefix("User:")
     who = principal if ":" in name or name.startswith("unknown") else name
-    return f"{who} ({row['client_id']})" if row["client_id"] else who
+    # Browsers name a dozen products; the page says the same.
+    client = "browser" if (row["client_id"] or "").startswith("Mozilla/") else row["client_id"]
+    return f"{who} ({client})" if client else who
 
 
 def _job_cells(job: Row) -> Row:

@@ -86,6 +86,7 @@ function attempt(read) {
 async function show(read) {
   const { status, client } = read;
   notify(app.status, status);
+  app.log.compare(app.status, status);
   Object.assign(app, { status, client, mayChange: client.role === "operator" });
   showHeader(status, client);
   showTab(title, status);

@@ -1,7 +1,7 @@
 // What just happened, the newest first, and the switch of the notifications.
 "use strict";
 
-import { h, keyed, section, setHidden, setText } from "./dom.js";
+import { h, keyed, section, setHidden, setLinked, setText } from "./dom.js";
 import { time } from "./format.js";
 import { possible, want, wanted } from "./notices.js";
 
@@ -24,12 +24,11 @@ export function newLogPanel(log) {
     node: section("log", "What just happened", list, none, h("p", {}, toggle)),
     update() {
       const shown = log.lines.slice(0, SHOWN);
-      const make = () => h("li", {}, h("time"), h("a"));
+      const make = () => h("li", {}, h("time"), h("span"));
       keyed(list, shown.map(({ id }) => String(id)), make).forEach((item, place) => {
-        const { ms, text, job } = shown[place];
+        const { ms, text } = shown[place];
         setText(item.firstChild, time(ms));
-        setText(item.lastChild, text);
-        if (job !== null) item.lastChild.href = `#/jobs/${job}`;
+        setLinked(item.lastChild, text);
       });
       setText(none, log.isOpen ? "Nothing has happened since this page was opened." : "Events do not arrive yet. The page is read every two seconds all the same.");
       setHidden(none, shown.length > 0);

@@ -43,6 +43,13 @@ export class Log {
     what?.();
   }
 
+  // Events do not name brokers: two statuses one after the other do.
+  compare(before, { brokers: { offline } }) {
+    if (!before) return;
+    for (const id of offline) if (!before.brokers.offline.includes(id)) this.#add(`Broker ${id} is offline.`);
+    for (const id of before.brokers.offline) if (!offline.includes(id)) this.#add(`Broker ${id} is back.`);
+  }
+
   #job(event) {
     const before = this.#states.get(event.job);
     this.#states.set(event.job, event.state);

@@ -30,7 +30,7 @@ function numbers(figures) {
   const { forecast, moves, moves_bound: bound } = figures;
   const proof = figures.fewest_moves_proven ? "no plan moves fewer: proven" : bound ? `at least ${count(bound)} are needed` : "";
   const ends = forecast && moves && forecast.scheduled_seconds !== null ? `about ${clock(Date.now() + 1000 * forecast.scheduled_seconds)}` : null;
-  const proven = (value, words) => h("span", {}, value, words && h("small", { class: "proof" }, words));
+  const proven = (value, words) => h("span", {}, value, words && h("small", { class: words.endsWith("proven") ? "proof" : "" }, words));
   return facts([
     ["replicas to copy", moves ? proven(count(moves), proof) : "none"],
     ["bytes to copy", moves ? proven(bytes(figures.bytes), copyProof(figures)) : null],

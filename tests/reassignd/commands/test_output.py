@@ -134,3 +134,8 @@ def test_many_refusals_are_one_line_unless_all_are_wanted() -> None:
 def test_no_principal_is_shown_like_another(principal: str, shown: str) -> None:
     assert by({"principal": principal, "client_id": None}) == shown
     assert by({"principal": principal, "client_id": "me"}) == f"{shown} (me)"
+
+
+def test_a_browser_is_called_so_as_on_the_page() -> None:
+    user_agent = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/150 Safari/537.36"
+    assert by({"principal": "User:ann", "client_id": user_agent}) == "ann (browser)"

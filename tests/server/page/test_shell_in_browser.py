@@ -76,6 +76,9 @@ def test_the_log_says_what_happens(site: Site) -> None:
     page.wait(f"document.getElementById('log').innerText.includes('Job {job} was accepted: 3 partitions.')")
     site.post(f"jobs/{job}/pause")
     page.wait(f"document.getElementById('log').innerText.includes('Job {job} is paused.')")
+    site.post("brokers/3/stop")
+    page.wait("document.getElementById('log').innerText.includes('Broker 3 is offline.')")
+    assert page.run("document.querySelector('#log a').getAttribute('href')") == "#/brokers/3"
 
 
 def test_a_fault_of_a_page_is_shown_and_does_not_end_its_refreshes(site: Site) -> None:
