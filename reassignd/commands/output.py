@@ -187,6 +187,7 @@ def _state(job: Row) -> str:
     parts = ["held" if job.get("held") else job["state"]]
     if job["priority"]:
         parts.append(f"priority {job['priority']}")
+    parts += [f"{limit['name']}={limit['limit']}" for limit in job["limits"]]
     if gone := job["endings"].get("topic deleted"):
         # Why the job has less to copy than before.
         parts.append(f"{gone:,} of deleted topics")

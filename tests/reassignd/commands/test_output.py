@@ -52,10 +52,15 @@ def job(**more: Any) -> dict[str, Any]:
     fields: dict[str, Any] = dict.fromkeys(("undoes", "priority", "copied", "ended_ms", "throttle"))
     fields |= {"id": 1, "kind": "plan", "state": "running", "done": 7_500, "total": 100_000, "moving": 1_000}
     fields |= {"waiting": 0, "queued": 91_500, "created_ms": 0, "principal": "User:ann", "client_id": None}
-    return fields | {"endings": {"done": 7_500}} | more
+    return fields | {"endings": {"done": 7_500}, "limits": []} | more
 
 
 COPIED = {"bytes": 0, "total": 2, "rate": 1, "seconds_left": 2}
+
+
+def test_a_running_job_has_its_own_limits_beside_its_state() -> None:
+    _, line = job_lines([job(priority=2, limits=[{"name": "P", "limit": 4, "used": 1}])])
+    assert "running, priority 2, P=4" in line
 
 
 def test_jobs_have_a_rate_where_one_is_known() -> None:

@@ -69,7 +69,14 @@ def status(**health: Any) -> dict[str, Any]:
     """Return the status of a large job that is under way, under all limits."""
     job: dict[str, Any] = dict.fromkeys(("undoes", "priority", "client_id", "ended_ms", "throttle"))
     job |= {"id": 1, "kind": "plan", "state": "running", "done": 7_500, "total": 100_000, "created_ms": 0}
-    job |= {"moving": 10, "waiting": 0, "queued": 92_490, "principal": "User:ann", "endings": {}}
+    job |= {
+        "moving": 10,
+        "waiting": 0,
+        "queued": 92_490,
+        "principal": "User:ann",
+        "endings": {},
+        "limits": [],
+    }
     copied = {"bytes": 10**12, "total": 10**13, "rate": 10**8, "seconds_left": 7_500}
     return {
         "brokers": {"live": 20, "registered": 20, "offline": [], "excluded": [], "hidden": []},
