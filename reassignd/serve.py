@@ -22,9 +22,6 @@ from reassignd.config.setting_types import SocketPath
 from reassignd.config.settings import UPSTREAM, ZOOKEEPER, Settings
 from reassignd.config.version import __version__
 from reassignd.runtime import process
-from reassignd.runtime.data_dir import EmbeddedRuntime
-from reassignd.runtime.gateway import GatewayRuntime
-from reassignd.runtime.instances.runtime import InstancesRuntime
 from reassignd.runtime.listeners.http_access import HttpAccess, http_access
 from reassignd.runtime.listeners.sockets import bind, bind_path, share
 from reassignd.runtime.listeners.tls import warn_of_plain_text
@@ -133,13 +130,19 @@ def make_runtime(settings: Settings, *, demo_topics: bool) -> Runtime:
     Raises CommandError or ConfigError.
     """
     check_traces(settings)
+    # Each is imported here for the time and memory that the others do without: kazoo, httpx, the backends.
     if settings.backend == ZOOKEEPER:
-        # Imported here for the time that kazoo takes, which the other runtimes do without.
         from reassignd.runtime.zookeeper import ZookeeperRuntime
 
         return ZookeeperRuntime(settings)
     if settings.backend == UPSTREAM and settings.state == TOPIC:
+        from reassignd.runtime.instances.runtime import InstancesRuntime
+
         return InstancesRuntime(settings)
     if settings.backend == UPSTREAM:
+        from reassignd.runtime.gateway import GatewayRuntime
+
         return GatewayRuntime(settings)
+    from reassignd.runtime.data_dir import EmbeddedRuntime
+
     return EmbeddedRuntime(settings, demo_topics=demo_topics)
