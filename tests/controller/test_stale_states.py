@@ -346,11 +346,14 @@ def test_a_gateway_accepts_every_event_after_changes_during_its_downtime(
         check(gateway)
 
 
-@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
+LOST = [["bar-1", "bar-0"], ["foo-2"], ["bar-1", "bar-0", "foo-2", "foo-1", "foo-0"]]
+
+
 @pytest.mark.parametrize(
-    "lost", [["bar-1", "bar-0"], ["foo-2"], ["bar-1", "bar-0", "foo-2", "foo-1", "foo-0"]]
+    ("event", "lost", "started"),
+    some([*product(EVENTS, LOST, [False, True])], "lost"),
+    ids=lambda value: None if isinstance(value, list | bool) else type(value).__name__,
 )
-@pytest.mark.parametrize("started", [False, True])
 def test_a_controller_accepts_every_event_when_recorded_partitions_were_deleted(
     event: AnyEvent, lost: Sequence[str], started: bool
 ) -> None:
