@@ -28,7 +28,7 @@ def test_a_balance_by_load_shows_each_load_with_its_range(site: Site) -> None:
     page.wait("document.querySelector('#result:not([hidden]) #charts svg')")
     titles = "[...document.querySelectorAll('#charts title')].map((each) => each.textContent.split(' ')[0])"
     assert page.run(titles) == ["bytes", "in", "out", "replicas", "leaders"]
-    assert page.run("document.querySelectorAll('#charts .range').length") == 3 * 6
+    assert page.run("document.querySelectorAll('#charts rect.range').length") == 3 * 6
     page.run("document.querySelectorAll('[name=load]').forEach((each) => { each.checked = false; })")
     page.run("document.getElementById('propose').click()")
     page.wait("document.getElementById('trouble').innerText === 'Choose at least one load.'")
