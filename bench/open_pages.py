@@ -26,7 +26,7 @@ EVERY_SECONDS = 2.0
 not."""
 
 OVERVIEW = ("/v1/status", "/v1/jobs?limit=25")
-DETAIL = ("/v1/status", "/v1/jobs/1?sort=progress&limit=100")
+DETAIL = ("/v1/status", "/v1/jobs/1?sort=progress&limit=25")
 ACCEPTED = {"cache-control": "max-age=2"}
 """Header of a refresh: an answer may be as old as the time between two refreshes."""
 

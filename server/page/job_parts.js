@@ -6,7 +6,7 @@ import { Pager, Table, buttons, h, progress, setHidden } from "./dom.js";
 import { bytes, count, counted, rate, time } from "./format.js";
 import { Rates } from "./rates.js";
 
-const ROWS = matchMedia("(max-width: 48rem)").matches ? 6 : 50; // a phone shows a job in a few screens
+const ROWS = matchMedia("(max-width: 48rem)").matches ? 6 : 25; // a phone shows a job in a few screens
 const OLD_MS = 5000; // from this age on, the time at which the partitions were read is shown
 
 const nameOf = (part) => `${part.topic}-${part.partition}`;

@@ -9,7 +9,7 @@ export class Reader {
   #reading = null;
   #again = false;
 
-  // `load()` reads and shows; it is called every `every` milliseconds at most.
+  // `load()` reads and shows; it is called every `every` milliseconds at most, or less often if it returns a longer pause.
   constructor(load, every) {
     this.load = load;
     this.every = every;
@@ -35,9 +35,9 @@ export class Reader {
     do {
       this.#again = false;
       const began = performance.now();
-      await this.load();
+      const pause = (await this.load()) ?? 0;
       const ended = performance.now();
-      this.#due = ended + Math.max(this.every, Math.min(LONGEST_MS, SHARE * (ended - began)));
+      this.#due = ended + Math.max(this.every, pause, Math.min(LONGEST_MS, SHARE * (ended - began)));
     } while (this.#again);
   }
 }

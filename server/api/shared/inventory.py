@@ -1,7 +1,7 @@
 """How many replicas, leaders and bytes each broker and each topic has.
 
 One walk over all partitions counts for every broker and every topic. It runs in slices, and requests share
-its result for a time that grows with the cluster, so that it costs one percent of the time however many
+its result for a time that grows with the cluster, so that it costs half a percent of the time however many
 clients ask. Each answer says what it is based on (`Basis`).
 """
 
@@ -31,7 +31,7 @@ from controller.views.reassignments import ends_of
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from server.progress.rates import Sizes
 
-SECONDS_PER_ROW = 200e-6
+SECONDS_PER_ROW = 300e-6
 """How long an inventory is used, for each partition and each reassignment in it. Counting one takes a
 microsecond."""
 

@@ -14,7 +14,8 @@ import { reasonTable } from "../reasons.js";
 import { Strip } from "../strip.js";
 
 const LONGEST_MS = 10_000; // the partitions are read again after this time, however long a read takes
-const STRIP_MS = 3000; // time between two reads of the states of all partitions
+const STRIP_MS = 3000; // time between two reads of the states of all partitions,
+const STRIP_MS_EACH = 0.25; // and for each of them: the server visits all
 const SHARE = 100; // The pause after a read is this multiple of its duration: a filter visits all partitions.
 
 function summary(job, allPaused) {
@@ -46,9 +47,15 @@ class JobPage {
       this.life.node, section("partitions", "Partitions", strip, ...this.parts.nodes), this.files.node);
     const label = `Partitions of job ${number} in the order of their names; Enter shows those of a topic`;
     this.strip = new Strip(strip, { label, choose: ({ topic }) => this.parts.choose(topic) });
-    this.stripReader = new Reader(async () => this.strip.show(await get(`v1/jobs/${number}/strip`)), STRIP_MS);
+    this.stripReader = new Reader(() => this.#loadStrip(), STRIP_MS);
     const crumbs = h("nav", { class: "crumbs", "aria-label": "Where this page is" }, h("a", { href: "#/jobs" }, "Jobs"), ` / ${number}`);
     root.append(crumbs, h("h1", { id: "detail-title", tabindex: "-1" }, `Job ${number}`), this.gone, this.detail);
+  }
+
+  async #loadStrip() {
+    const data = await get(`v1/jobs/${this.number}/strip`);
+    this.strip.show(data);
+    return data.total * STRIP_MS_EACH;
   }
 
   // The partitions of a large job are read less often than the rest, unless the user acts.

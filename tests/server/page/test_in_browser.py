@@ -239,11 +239,11 @@ def test_partitions_are_filtered_sorted_and_paged(site: Site) -> None:
     site.post("pause")
     job = site.submit(range(150))
     page = site.open(f"#/jobs/{job}", FAST)
-    page.wait("document.querySelectorAll('#parts tbody tr').length === 50")
-    assert page.text("#parts-pages span") == "1 to 50 of 150 partitions"
+    page.wait("document.querySelectorAll('#parts tbody tr').length === 25")
+    assert page.text("#parts-pages span") == "1 to 25 of 150 partitions"
     page.tab_to("Next")
     page.press("Enter")
-    page.wait("document.querySelector('#parts-pages span').innerText === '51 to 100 of 150 partitions'")
+    page.wait("document.querySelector('#parts-pages span').innerText === '26 to 50 of 150 partitions'")
     page.run("document.querySelector('#filters [name=sort]').value = 'partition'")
     page.run("document.querySelector('#filters [name=descending]').click()")
     page.wait("document.querySelector('#parts tbody th').innerText === 'foo-149'")

@@ -21,7 +21,7 @@ from tools.raw_connection import RawConnection
 pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
 
 TOPICS, PARTITIONS = 4, 5_000
-ROWS = 50
+ROWS = 25
 """Rows of a page of partitions."""
 
 
@@ -73,7 +73,7 @@ def test_the_page_reads_and_draws_a_part_of_a_large_job(start: Open) -> None:
     assert first["rows"] == ROWS
     assert first["nodes"] < 4_000
     assert first["bytes"] < 100_000
-    assert page.text("#parts-pages span") == f"1 to 50 of {TOPICS * PARTITIONS:,} partitions"
+    assert page.text("#parts-pages span") == f"1 to 25 of {TOPICS * PARTITIONS:,} partitions"
 
 
 def test_a_refresh_changes_few_nodes(start: Open) -> None:
