@@ -145,11 +145,11 @@ def part_states(state: State, number: int) -> Iterator[Mapping[TopicPartition, P
         yield {TopicPartition(row.topic, row.partition): _ending(state, row) for row in piece}
     if number not in state.orders.open:
         return
-    records, new = list(state.orders.reassignments.values()), tuple.__new__
-    for start in range(0, len(records), PIECE):
-        own = [row for row in records[start : start + PIECE] if row.job == number]
+    keys, jobs = list(state.orders.reassignments), [row[4] for row in state.orders.reassignments.values()]
+    for start in range(0, len(keys), PIECE):
+        pairs = zip(keys[start : start + PIECE], jobs[start : start + PIECE], strict=True)
         at_rest = PartState.QUEUED if state.settings.opening.is_open else PartState.WAITING
-        yield {new(TopicPartition, row[:2]): at_rest for row in own}
+        yield dict.fromkeys([key for key, job in pairs if job == number], at_rest)
     yield {key: PartState.WAITING for key in state.orders.waiting if _job_of(state, key) == number}
     pending = (_pending_ref(state, each, number) for each in state.orders.pending.values())
     yield {ref.key: ref.state for ref in pending if ref is not None}

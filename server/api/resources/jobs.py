@@ -276,14 +276,16 @@ async def jobs(call: Call, page: Page) -> Jobs:
     state = call.state
     numbers = sorted(state.orders.jobs, reverse=True)
     listed = numbers[page.offset : page.offset + page.limit]
-    return Jobs(len(numbers), await job_rows(call, [state.orders.jobs[number] for number in listed]))
+    rows = await job_rows(call, [state.orders.jobs[number] for number in listed], await tally(call))
+    return Jobs(len(numbers), rows)
 
 
 async def job(call: Call, page: PartsPage) -> JobDetail:
     """Show the job, a page of its partitions, and the reasons of those that do not move."""
-    [row] = await job_rows(call, [job_of(call)])
+    counted = await tally(call)
+    [row] = await job_rows(call, [job_of(call)], counted)
     partitions, matching = await part_page(call, row.id, page, row.total)
-    reasons = (await tally(call)).reasons.get(row.id, Counter())
+    reasons = counted.reasons.get(row.id, Counter())
     return JobDetail(
         job=row,
         reasons=reason_rows(reasons),

@@ -220,13 +220,14 @@ NAMED = 5
 async def status(call: Call) -> Status:
     """Return the state of the server and the cluster."""
     state = call.state
-    reasons = (await tally(call)).all_reasons()
+    counted = await tally(call)
+    reasons = counted.all_reasons()
     open_jobs = [
         job
         for number in sorted(state.orders.open)[:JOBS]
         if (job := state.orders.jobs.get(number)) is not None
     ]
-    rows = await job_rows(call, open_jobs)
+    rows = await job_rows(call, open_jobs, counted)
     brokers = _broker_counts(call)
     return Status(
         version=call.services.version,

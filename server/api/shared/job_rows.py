@@ -115,9 +115,8 @@ async def tally(call: Call) -> Tally:
     return await call.services.counts.tally(call.services.progress.stalled)
 
 
-async def job_rows(call: Call, jobs: Iterable[cluster.Job]) -> list[Job]:
+async def job_rows(call: Call, jobs: Iterable[cluster.Job], counts: Tally) -> list[Job]:
     """Return the jobs as the API shows them."""
-    counts = await tally(call)
     rollbacks: dict[int, list[cluster.Job]] = {}
     for job in call.state.orders.jobs.values():
         rollbacks.setdefault(job.undoes, []).append(job)
