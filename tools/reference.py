@@ -192,14 +192,17 @@ An error response is `{"error": "one line that names what is wrong"}` with one o
 
 | status | meaning |
 |---|---|
-| 400 | the request is invalid |
+| 400 | the request is invalid; an entry of the plan has a wrong form |
 | 401, 403 | not authenticated, or not allowed: the text names the missing role |
 | 404 | the resource does not exist |
 | 409 | not possible in the current state |
 | 413 | the body is larger than 100 MiB |
-| 422 | an entry of the plan does not fit the cluster; the plan is rejected as a whole |
+| 422 | an entry of the plan does not fit the cluster |
 | 429 | four plans are being reviewed, or four proposals computed, already |
 | 503 | the server is starting or stopping, or receives too many large bodies at once |
+
+A plan is rejected as a whole. If several of its entries are wrong, `faults` has a line for each (the first 1,000), in
+the order of the plan, whether its form is wrong or the cluster refuses it.
 
 A client that asks often can share answers with others: with `cache-control: max-age=2`, the answers of
 `/v1/status`, `/v1/limits`, `/v1/flows`, `/v1/jobs`, `/v1/jobs/{job}`, its timeline and its strip may be two
