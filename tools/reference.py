@@ -201,8 +201,8 @@ An error response is `{"error": "one line that names what is wrong"}` with one o
 | 429 | four plans are being reviewed, or four proposals computed, already |
 | 503 | the server is starting or stopping, or receives too many large bodies at once |
 
-A plan is rejected as a whole. If several of its entries are wrong, `faults` has a line for each (the first 1,000), in
-the order of the plan, whether its form is wrong or the cluster refuses it.
+A plan is rejected as a whole. If several of its entries are wrong, `faults` has a line for each (the first
+1,000), in the order of the plan, whether its form is wrong or the cluster refuses it.
 
 A client that asks often can share answers with others: with `cache-control: max-age=2`, the answers of
 `/v1/status`, `/v1/limits`, `/v1/flows`, `/v1/jobs`, `/v1/jobs/{job}`, its timeline and its strip may be two
