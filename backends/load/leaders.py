@@ -36,7 +36,8 @@ class Leaders:
             return
         order = np.argsort(leaders, kind="stable")
         brokers, starts = np.unique(leaders[order], return_index=True)
-        led = dict(zip(brokers.tolist(), np.split(order, starts[1:]), strict=True))
+        # Even nothing is split into one part.
+        led = dict(zip(brokers.tolist(), np.split(order, starts[1:]) if len(order) else [], strict=True))
         for broker in self._bodies.keys() | led.keys():
             before, now = self._led.get(broker), led.get(broker)
             if before is None or now is None or not np.array_equal(before, now):
