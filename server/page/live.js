@@ -31,8 +31,14 @@ export class Live {
     this.#client.due = 0;
   }
 
+  // Whether nobody looks: then nothing is read.
+  get #sleeps() {
+    return document.hidden && !this.watching();
+  }
+
   // One refresh runs at a time. A request during it starts another one after it.
   async refresh(paced = false) {
+    if (paced && this.#sleeps) return;
     this.#asked = true;
     this.#paced &&= paced;
     this.#refreshing ??= this.#round();
@@ -85,7 +91,7 @@ export class Live {
   }
 
   #turn() {
-    if ((!document.hidden || this.watching()) && !this.locked) this.refresh(true);
+    if (!this.#sleeps && !this.locked) this.refresh(true);
     else this.#later(0);
   }
 }

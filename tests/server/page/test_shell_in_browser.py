@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.page.site import FAST, LISTENS, Open, Site
+from tests.server.page.site import FAST, LISTENS, Open, Site, refreshed
 from tools.chromium import MISSING, chromium
 
 pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
@@ -89,6 +89,34 @@ def test_a_fault_of_a_page_is_shown_and_does_not_end_its_refreshes(site: Site) -
     page.run(f"{TOGGLE} = window.toggle, 0")
     page.wait("document.getElementById('trouble').hidden")
     page.wait("document.getElementById('pill').innerText === 'healthy'")
+
+
+HIDABLE = """
+window.asked = 0;
+window.isHidden = false;
+const ask = window.fetch;
+window.fetch = (...given) => {
+  window.asked += 1;
+  return ask(...given);
+};
+Object.defineProperty(document, "hidden", { get: () => window.isHidden });
+window.hide = (hidden) => {
+  window.isHidden = hidden;
+  document.dispatchEvent(new Event("visibilitychange"));
+};
+"""
+"""Counts requests, and lets a test hide the tab."""
+
+
+def test_a_hidden_tab_asks_for_nothing(site: Site) -> None:
+    page = site.open("", FAST + HIDABLE)
+    page.run("window.hide(true)")
+    refreshed(page)
+    asked = page.run("window.asked")
+    refreshed(page, 20)
+    assert page.run("window.asked") == asked
+    page.run("window.hide(false)")
+    page.wait(f"window.asked > {asked}")
 
 
 def test_what_the_user_asked_for_is_read_though_the_stream_asks_too(site: Site) -> None:
