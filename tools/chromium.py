@@ -14,14 +14,19 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from tools.driven_page import PATIENCE_SECONDS, DrivenPage
 
 if TYPE_CHECKING:
+    from PIL.Image import Image
     from playwright.sync_api import CDPSession
     from playwright.sync_api import Page as Tab
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MISSING = "no Chromium: tests of the page in a browser need it (Debian: apt-get install chromium)"
-COLORS = 16
+COLORS = 24
 """Of a picture. A page has about 20 colors, most of them on few pixels."""
-WIDEST = 880
+AREAS = 6
+"""Colors of a picture that are taken as they are: those of large areas, such as two whites."""
+APART = 24
+"""Difference of the other colors in red, green or blue."""
+WIDEST = 800
 """Pixels of a picture; a wider one is made smaller."""
 
 T = TypeVar("T")
@@ -39,13 +44,25 @@ def with_few_colors(picture: bytes, colors: int = COLORS) -> bytes:
     image = Image.open(BytesIO(picture)).convert("RGB")
     if image.width > WIDEST:
         image = image.resize((WIDEST, image.height * WIDEST // image.width), Image.Resampling.LANCZOS)
-    counted = sorted(image.getcolors(image.width * image.height) or [], reverse=True)[:colors]
     palette = Image.new("P", (1, 1))
-    palette.putpalette([channel for _, color in counted for channel in cast(tuple[int, ...], color)])
+    palette.putpalette([channel for color in _frequent(image, colors) for channel in color])
     saved = BytesIO()
     few = image.quantize(palette=palette, dither=Image.Dither.NONE)
     few.convert("RGB").save(saved, "WEBP", lossless=True, quality=100, method=6)
     return saved.getvalue()
+
+
+def _frequent(image: "Image", colors: int) -> list[tuple[int, ...]]:
+    """Return the most frequent colors that differ: edges of letters have hundreds of shades."""
+    chosen: list[tuple[int, ...]] = []
+    for _, color in sorted(image.getcolors(image.width * image.height) or [], reverse=True):
+        rgb = cast(tuple[int, ...], color)
+        far = (max(abs(a - b) for a, b in zip(rgb, each, strict=True)) >= APART for each in chosen)
+        if len(chosen) < AREAS or all(far):
+            chosen.append(rgb)
+        if len(chosen) == colors:
+            break
+    return chosen
 
 
 class Browser:

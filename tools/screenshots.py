@@ -63,7 +63,8 @@ class Operator:
         """Save what the window shows when it is scrolled to this element."""
         self.page.wait(f"document.querySelector('{selector}').checkVisibility()")
         charts = "document.getElementById('throughput')"
-        self.page.wait(f"!{charts} || {charts}.childElementCount")
+        locked = "document.getElementById('content').hidden"
+        self.page.wait(f"{locked} || !{charts} || {charts}.childElementCount")
         window = "({x: scrollX, y: scrollY, width: innerWidth, height: innerHeight})"
         self._save(name, self.page.run(f"document.querySelector('{selector}').scrollIntoView(), {window}"))
 

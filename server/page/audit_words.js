@@ -23,6 +23,7 @@ const LIMITS = {
   "reassignment.max.concurrent.replica.movements.per.broker": "limit B",
   "reassignment.throttle.bytes.per.second": "throttle",
   "reassignment.excluded.brokers": "brokers without new partitions",
+  "reassignment.load.sampling": "measurement of load",
 };
 
 const RATES = new Set([
