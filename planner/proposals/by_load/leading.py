@@ -56,6 +56,8 @@ def leaders_by_load(
         may_lead[(leaders == lists[:, 0]) & ~relieved[leaders]] = False
     leading = _Leading(ranges, weights.astype(np.float64), sets, may_lead, fixed)
     chosen = leading.solve(leaders, able)
+    if not problem.goal.even_leaders:  # The bound is of all choices of leaders, most of which are not open.
+        return Led(chosen, [])
     bounds = zip(names, leading.bounds(able), strict=True)
     return Led(chosen, [_bound_note(load, bound) for load, bound in bounds if bound])
 
