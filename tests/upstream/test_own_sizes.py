@@ -32,25 +32,28 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
 
 
 @pytest.fixture
-def shell(kafka: KafkaCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Shell]:
+def shell(
+    request: pytest.FixtureRequest, kafka: KafkaCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Shell]:
     """A gateway that starts when the topic is filled: it measures all replicas at its start."""
-    fill(kafka.bootstrap)
-    wait_for(lambda: is_larger(read_kafka(kafka.bootstrap)), True)
+    topic, megabytes = request.param
+    fill(kafka.bootstrap, topic, megabytes)
+    wait_for(lambda: is_larger(read_kafka(kafka.bootstrap), topic), True)
     server = Reassignd(tmp_path / "gateway", {}, 3, kafka.bootstrap)
     server.start()
     yield Shell(server, tmp_path, capsys)
     assert server.stop() == 0
 
 
-def fill(bootstrap: str) -> None:
-    """Create the topic foo on brokers 1 and 2, and write far more than is retained."""
+def fill(bootstrap: str, topic: str, megabytes: int) -> None:
+    """Create a topic on brokers 1 and 2, and write far more than is retained."""
     configs = {"segment.bytes": str(MEGABYTE), "retention.bytes": str(MEGABYTE)}
     admin = KafkaAdminClient(bootstrap_servers=bootstrap)
-    admin.create_topics([NewTopic("foo", -1, -1, replica_assignments={0: [1, 2]}, topic_configs=configs)])
+    admin.create_topics([NewTopic(topic, -1, -1, replica_assignments={0: [1, 2]}, topic_configs=configs)])
     admin.close()
     producer = KafkaProducer(bootstrap_servers=bootstrap, acks="all")
-    for _ in range(80):
-        producer.send("foo", bytes(100_000))
+    for _ in range(10 * megabytes):
+        producer.send(topic, bytes(100_000))
     producer.close()
 
 
@@ -58,12 +61,13 @@ def foo(snapshot: Snapshot) -> Partition:
     return snapshot.partitions["foo", 0]
 
 
-def is_larger(snapshot: Snapshot) -> bool:
+def is_larger(snapshot: Snapshot, topic: str = "foo") -> bool:
     """Whether the follower has more than twice the bytes of the leader."""
-    leader, follower = foo(snapshot).sizes or (None, None)
+    leader, follower = snapshot.partitions[topic, 0].sizes or (None, None)
     return leader is not None and follower is not None and 2 * leader < follower
 
 
+@pytest.mark.parametrize("shell", [("foo", 8)], indirect=True)
 def test_a_follower_that_is_larger_than_its_leader_has_its_own_size(
     kafka: KafkaCluster, shell: Shell, tmp_path: Path
 ) -> None:
@@ -89,6 +93,17 @@ def test_a_follower_that_is_larger_than_its_leader_has_its_own_size(
     assert (part["bytes"], part["copied"]) == (leader, leader)
     moved = foo(read_kafka(kafka.bootstrap))
     assert (set(moved.replicas), moved.sizes) == ({1, 3}, (leader, leader))
+
+
+@pytest.mark.parametrize("shell", [("baz", 8)], indirect=True)
+def test_a_repair_replaces_the_replica_of_a_stopped_broker(kafka: KafkaCluster, shell: Shell) -> None:
+    repair = ("propose", "repair", "--topics", "baz")
+    assert "nothing to move" in shell.ok(*repair)
+    with kafka.without(2):
+        shell.until(lambda: "broker 2 is offline: 1 replica" in shell.ok(*repair))
+        shell.ok(*repair, "--execute", "--wait", "--timeout", "60")
+        row = read_kafka(kafka.bootstrap).partitions["baz", 0]
+        assert (row.replicas, set(row.isr)) == ((1, 3), {1, 3})
 
 
 def of_gateway(shell: Shell) -> Snapshot:
