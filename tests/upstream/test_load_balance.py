@@ -1,0 +1,70 @@
+"""Skewed producers before a real Kafka: a balance by measured load with pace, and the skew afterwards."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.clients.cluster import Cluster, wait_for
+from tests.reassignd.shell import Shell
+from tests.upstream.traffic import Traffic
+
+pytestmark = pytest.mark.timeout(900)
+
+HOT, COLD = 8, 16
+TOLERANCE = 1.1
+NOISE = 0.1
+"""Part of a rate by which two measurements of a steady producer may differ on a busy machine."""
+MEASURED_SECONDS = 400.0
+"""Rates are known after two rounds of a minute."""
+
+
+@pytest.fixture(autouse=True)
+def sampling(shell: Shell, cluster: Cluster) -> Iterator[None]:
+    shell.ok("load", "--sampling", "on")
+    yield
+    shell.ok("limits", "pace=off", "P=none")
+    shell.ok("load", "--sampling", "off")
+    cluster.wait_until_idle()
+
+
+def hottest(shell: Shell, count: int) -> set[str]:
+    """Return the topics of the partitions with the most bytes in, if all are known."""
+    answer = shell.json("load", "partitions", "--top", str(count))
+    rows = [row for row in answer["rows"] if row["rates"]["in"] is not None]
+    return {row["topic"] for row in rows} if len(rows) == count else set()
+
+
+def skew(shell: Shell) -> float:
+    """Return what the broker with the most receives from producers and leaders, by the mean; 0 if unknown."""
+    rows = [(row["rates"]["in"], row["replication_in"]) for row in shell.json("load")["rows"]]
+    if any(None in each for each in rows):
+        return 0.0
+    received: list[float] = [sum(each) for each in rows]
+    return max(received) * len(received) / sum(received)
+
+
+def measured_ms(shell: Shell) -> Any:
+    return shell.json("load")["measured_ms"]
+
+
+def test_a_balance_by_load_evens_out_what_is_measured(
+    cluster: Cluster, direct: Cluster, shell: Shell
+) -> None:
+    hot = cluster.create_topic([[1, 2]] * HOT, filled=False)
+    cold = cluster.create_topic([[1 + n % 4, 1 + (n + 1) % 4] for n in range(COLD)], filled=False)
+    by = "--by", "in,leaders-in", "--at", "now", "--tolerance", "10%"
+    goal = ("balance", *by, "--topics", f"{hot}|{cold}")
+    with (
+        Traffic(cluster.bootstrap, hot, HOT, per_second=40, size=4000) as most,
+        Traffic(cluster.bootstrap, cold, COLD, per_second=16) as least,
+    ):
+        wait_for(lambda: hottest(shell, HOT), {hot}, MEASURED_SECONDS)
+        wait_for(lambda: skew(shell) > 1.5, True, MEASURED_SECONDS)
+        shell.ok("limits", "pace=auto")
+        shell.ok("propose", *goal, "--execute", "--wait")
+        ended = measured_ms(shell)
+        wait_for(lambda: measured_ms(shell) > ended, True, MEASURED_SECONDS)
+        wait_for(lambda: 0 < skew(shell) <= TOLERANCE + NOISE, True, MEASURED_SECONDS)
+    most.check()
+    least.check()
