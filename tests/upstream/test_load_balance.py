@@ -48,9 +48,7 @@ def measured_ms(shell: Shell) -> Any:
     return shell.json("load")["measured_ms"]
 
 
-def test_a_balance_by_load_evens_out_what_is_measured(
-    cluster: Cluster, direct: Cluster, shell: Shell
-) -> None:
+def test_a_balance_by_load_evens_out_what_is_measured(cluster: Cluster, shell: Shell) -> None:
     hot = cluster.create_topic([[1, 2]] * HOT, filled=False)
     cold = cluster.create_topic([[1 + n % 4, 1 + (n + 1) % 4] for n in range(COLD)], filled=False)
     by = "--by", "in,leaders-in", "--at", "now", "--tolerance", "10%"
