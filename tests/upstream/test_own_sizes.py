@@ -11,6 +11,7 @@ from planner.model.snapshot import Partition, Snapshot, parse_snapshot
 from planner.proposing import propose_for, read_goal_options
 from reassignd.commands.cluster_source import read_kafka
 from tests.clients.cluster import wait_for
+from tests.clients.java_programs import JavaAdmin
 from tests.reassignd.shell import Shell
 from tools.kafka_cluster import KafkaCluster, running_kafka
 from tools.kafka_settings import SOON_FENCED, Spec
@@ -95,6 +96,22 @@ def test_a_follower_that_is_larger_than_its_leader_has_its_own_size(
     assert (set(moved.replicas), moved.sizes) == ({1, 3}, (leader, leader))
 
 
+@pytest.mark.parametrize("shell", [("bar", 200)], indirect=True)
+def test_the_disk_guard_counts_the_replica_that_is_copied(kafka: KafkaCluster, shell: Shell) -> None:
+    """There is room for a copy of the replica of broker 1, and none for one of broker 2, which is larger."""
+    with JavaAdmin(shell.server.bootstrap) as admin:
+        shell.ok("propose", "demote", "1", "--topics", "bar", "--execute", "--wait")
+        set_mark(admin, shell)
+        shell.ok("propose", "drain", "1", "--topics", "bar", "--execute")
+        shell.until(lambda: "broker 3: " in shell.ok("job", "2"))
+        shell.ok("cancel", "--all", "--yes")
+        shell.ok("rollback", "1", "--wait")
+        set_mark(admin, shell)
+        shell.ok("propose", "drain", "2", "--topics", "bar", "--execute", "--wait", "--timeout", "60")
+    moved = read_kafka(kafka.bootstrap).partitions["bar", 0]
+    assert set(moved.replicas) == {1, 3}
+
+
 @pytest.mark.parametrize("shell", [("baz", 8)], indirect=True)
 def test_a_repair_replaces_the_replica_of_a_stopped_broker(kafka: KafkaCluster, shell: Shell) -> None:
     repair = ("propose", "repair", "--topics", "baz")
@@ -104,6 +121,16 @@ def test_a_repair_replaces_the_replica_of_a_stopped_broker(kafka: KafkaCluster, 
         shell.ok(*repair, "--execute", "--wait", "--timeout", "60")
         row = read_kafka(kafka.bootstrap).partitions["baz", 0]
         assert (row.replicas, set(row.isr)) == ((1, 3), {1, 3})
+
+
+def set_mark(admin: JavaAdmin, shell: Shell) -> None:
+    """Set the limit of broker 3 above a copy of the smaller replica, and below one of the larger."""
+    snapshot = of_gateway(shell)
+    disk = next(iter((snapshot.brokers[3].dirs or {}).values()))  # all are on one volume
+    sizes = [size or 0 for size in snapshot.partitions["bar", 0].sizes or ()]
+    total, usable = disk.total or 1, disk.usable or 0
+    mark = f"{(total - usable + sum(sizes) / 2) / total:.9f}"
+    admin.do("set_configs", type="BROKER", name="", ops=[["SET", "reassignment.max.disk.usage", mark]])
 
 
 def of_gateway(shell: Shell) -> Snapshot:

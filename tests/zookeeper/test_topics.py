@@ -1,6 +1,7 @@
 """Other duties of the controller: topics, partitions, configs, leader elections and controlled shutdowns."""
 
 import pytest
+from kafka.admin import NewTopic
 from kafka.errors import ReassignmentInProgressError
 
 from reassignd import cli
@@ -70,6 +71,39 @@ def test_new_partitions_are_kept_off_an_excluded_broker_after_a_restart_too(site
     assert all(4 not in row["replica_nodes"] for row in site.partitions(topic))
     wait_for(lambda: cli.main([*command, "--allow", "4"]), 0)
     wait_for(lambda: site.znode("/config/brokers/<default>")["config"], {})
+
+
+def test_a_drained_broker_and_a_cordoned_one_get_no_new_partitions(site: Site) -> None:
+    """The brokers are older than KIP-1066. reassignd places partitions itself, and reads the config."""
+    topic = site.create_topic([[4, 1], [1, 4]])
+    site.fill(topic, 2)
+    site.set_configs("BROKER", "3", cordoned__log__dirs="*")
+    wait_for(lambda: command(site, "propose", "add", "3"), 1)
+    site.hold(topic)
+    assert command(site, "propose", "drain", "4", "--topics", topic, "--execute") == 0
+    wait_for(lambda: site.cluster.hosts(topic, 0), {1, 2, 4})
+    assert placed(site, "meanwhile") == {1, 2}
+    site.release()
+    wait_for(lambda: command(site, "drained", "4", "--topics", topic), 0)
+    site.wait_for_replicas(topic, [[1, 2], [1, 2]])
+    assert site.znode("/config/brokers/4") in ({"version": 1, "config": {}}, None)
+    site.set_configs("BROKER", "3", cordoned__log__dirs=None)
+    assert command(site, "placement", "--allow", "4") == 0
+    wait_for(lambda: command(site, "propose", "add", "3"), 0)
+    assert placed(site, "later") == {1, 2, 3, 4}
+
+
+def command(site: Site, *arguments: str) -> int:
+    """Run a command of reassignd; return its exit code."""
+    return cli.main([*arguments, "--url", f"http://{site.commander.http}"])
+
+
+def placed(site: Site, topic: str) -> set[int]:
+    """Create a topic of which reassignd places the replicas; return their brokers."""
+    site.admin.create_topics([NewTopic(topic, 12, 2)])
+    lists = site.znode(f"/brokers/topics/{topic}")["partitions"].values()
+    assert len(lists) == 12
+    return {broker for replicas in lists for broker in replicas}
 
 
 def test_partitions_are_added_only_after_the_reassignment_of_the_topic(site: Site) -> None:
