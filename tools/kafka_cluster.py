@@ -112,6 +112,7 @@ class KafkaCluster:
     def start_node(self, node: int) -> None:
         """Start a node without waiting for it."""
         measured = self.spec.measured
+        options = (QUIET, *self.spec.java)
         with self._layout.log(node).open("ab") as log:
             self._processes[node] = subprocess.Popen(
                 java_command(
@@ -119,7 +120,7 @@ class KafkaCluster:
                     BROKER,
                     str(self._layout.properties(node)),
                     heap_mb=1024 if measured else 320,
-                    options=(QUIET,) if measured else (*QUICK_START, QUIET),
+                    options=options if measured else (*QUICK_START, *options),
                 ),
                 stdout=log,
                 stderr=log,

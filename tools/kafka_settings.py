@@ -61,7 +61,7 @@ class Spec:
 
     `apart`: the controllers are separate nodes, with ids from 101. `watched`: with the listener WATCHED.
     `measured`: use the JVM options of Kafka's script. Otherwise JVMs have options for a quick start and a
-    small heap.
+    small heap. `java`: further JVM options of all nodes.
     """
 
     brokers: int = 4
@@ -73,6 +73,7 @@ class Spec:
     watched: bool = False
     measured: bool = False
     settings: Mapping[str, str] = field(default_factory=dict)
+    java: tuple[str, ...] = ()
 
     @property
     def broker_ids(self) -> tuple[int, ...]:
