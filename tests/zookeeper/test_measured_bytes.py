@@ -19,6 +19,8 @@ from tests.zookeeper.test_rollbacks import newest_job, reassignd
 BYTES = "reassignment.max.concurrent.bytes"
 TIMEOUT = "reassignment.step.timeout.ms"
 KILOBYTES = 200
+ROUND_SECONDS = 60.0
+"""Between two samples of the load."""
 POLL_SECONDS = 2.5 * SELDOM_SECONDS
 """Time for a new poll of sizes: the pause after a slow poll is long."""
 
@@ -92,3 +94,33 @@ def test_a_stalled_step_is_undone_and_repeated_later(site: Site, tools: Tools) -
     site.release()
     site.wait_until_idle()
     site.wait_for_replicas(topic, [[4, 2]])
+
+
+def partitions_with_load(site: Site) -> list[Any]:
+    """Return the partitions of the API, the one with the most bytes in first; none before a round."""
+    url = f"http://{site.commander.http}/v1/load?by=partition&limit=1000"
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        found = json.load(answer)
+    assert found["problems"] == []
+    rows: list[Any] = found["rows"]
+    return rows
+
+
+def rate_in(site: Site, topic: str, partition: int) -> tuple[bool, str] | None:
+    """Return whether producers write to a partition, and how exact that is; None before a round."""
+    for row in partitions_with_load(site):
+        if (row["topic"], row["partition"]) == (topic, partition):
+            return bool(row["rates"]["in"]), row["quality"]
+    return None
+
+
+def test_the_load_of_each_partition_is_measured(site: Site) -> None:
+    topic = site.create_topic([[1, 2], [2, 3]])
+    assert reassignd(site, "load", "--sampling", "on").returncode == 0
+    try:
+        wait_for(lambda: rate_in(site, topic, 0), (False, "unknown"), 2 * ROUND_SECONDS)
+        site.fill(topic, 1, KILOBYTES)
+        wait_for(lambda: rate_in(site, topic, 0), (True, "exact"), 3 * ROUND_SECONDS)
+        assert rate_in(site, topic, 1) == (False, "exact")
+    finally:
+        assert reassignd(site, "load", "--sampling", "off").returncode == 0
