@@ -113,16 +113,26 @@ def _known(rates: Rates) -> Ints:
     return known
 
 
+OWN_TOPICS = "__reassignd_"
+"""Topics that reassignd makes for itself begin with this. The canary of pace appears when a plan is executed,
+and what is written to it does not matter."""
+
+
 def unknown_rates(columns: Columns, goal: Goal) -> str:
-    """Return which partitions have no rate that the goal needs; empty if all have one."""
+    """Return which partitions have no rate that the goal needs; empty if all have one.
+
+    Those of reassignd's own topics are not named: they count as 0.
+    """
     needed = [load for load in goal.loads if load in RATE_LOADS]
     if not needed or not len(columns.topic):
         return ""
     first = RATES_AT[goal.at]
     last = first + (not {"out", "cpu"}.isdisjoint(needed))
-    rows = list(range(len(columns.topic)))
+    own = [number for number, name in enumerate(columns.topics) if name.startswith(OWN_TOPICS)]
+    unknown = ~np.isin(columns.topic, own)
     if columns.rates is not None:
-        rows = np.flatnonzero(np.isnan(columns.rates[:, first : last + 1]).any(axis=1)).tolist()
+        unknown &= np.isnan(columns.rates[:, first : last + 1]).any(axis=1)
+    rows = np.flatnonzero(unknown).tolist()
     if not rows:
         return ""
     partitions = some([f"{topic}-{number}" for topic, number in map(columns.name, rows)])

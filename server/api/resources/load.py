@@ -137,7 +137,10 @@ async def change(call: Call) -> LoadAnswer:
     change = await call.body(LoadChange)
     values = {LOAD_PROMETHEUS: change.prometheus, LOAD_PROMETHEUS_BROKERS: change.prometheus_brokers}
     if change.sampling is not None:
-        values[LOAD_SAMPLING] = "on" if change.sampling else "off"
+        # Where nothing else says on, no value is left: old tools of Kafka stumble over configs that brokers
+        # do not know.
+        elsewhere = call.state.settings.static_configs.get(LOAD_SAMPLING)
+        values[LOAD_SAMPLING] = "on" if change.sampling else "off" if elsewhere == "on" else ""
     changes = [
         ConfigChange(key, ConfigOp.SET if value else ConfigOp.DELETE, value or None)
         for key, value in values.items()

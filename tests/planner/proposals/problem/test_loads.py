@@ -40,6 +40,11 @@ def test_a_load_has_a_tolerance_of_its_own() -> None:
     assert replica_ranges(problem_of(THREE, goal), "in")[1].range == (50, 150)
 
 
+def test_own_topics_need_no_rates() -> None:
+    columns = columns_of(loaded(cluster("--", (1,), (2,)), 100, None), ())
+    assert unknown_rates(columns._replace(topics=["__reassignd_canary"]), BY_LOAD) == ""
+
+
 def test_partitions_without_rates_are_named() -> None:
     columns = columns_of(loaded(cluster("--", (1,), (2,)), 100, None), ())
     assert unknown_rates(columns, BY_LOAD) == "1 partition without its rate of the last minutes: foo-1"

@@ -2,8 +2,12 @@
 
 from collections.abc import Sequence
 
+import pytest
+
+from controller.model.cluster import ResourceType
 from controller.model.configs import LOAD_SAMPLING
 from controller.model.load import LoadPage, LoadRow, LoadSort, LoadSummary, LoadUnit, Quality, Rates
+from controller.state.settings import CLUSTER_DEFAULT
 from tests.server.api.api_client import ApiClient
 
 ROWS = [
@@ -96,6 +100,16 @@ async def test_a_snapshot_has_the_loads_that_are_known() -> None:
     lines = (await client.raw("GET", "/v1/snapshot")).text.splitlines()
     assert lines[-2].endswith('"tiered":false,"in":1.5,"in_busy":2,"out_busy":0,"in_mean":1}')
     assert lines[-1].endswith('"tiered":false}')
+
+
+@pytest.mark.parametrize(("setting", "left"), [("off", None), ("on", "off")])
+async def test_off_leaves_a_config_only_where_the_settings_say_on(setting: str, left: str | None) -> None:
+    client = ApiClient()
+    client.controller.state.set_static_configs({LOAD_SAMPLING: setting})
+    await client.post("/v1/load", {"sampling": True})
+    await client.post("/v1/load", {"sampling": False})
+    settings = client.controller.state.settings
+    assert settings.dynamic_config(ResourceType.BROKER, CLUSTER_DEFAULT, LOAD_SAMPLING) == left
 
 
 async def test_a_prometheus_is_set_and_taken_away() -> None:
