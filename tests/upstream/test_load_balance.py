@@ -23,7 +23,7 @@ MEASURED_SECONDS = 400.0
 def sampling(shell: Shell, cluster: Cluster) -> Iterator[None]:
     shell.ok("load", "--sampling", "on")
     yield
-    shell.ok("limits", "pace=off", "P=none")
+    shell.ok("limits", "pace=none", "P=none")
     shell.ok("load", "--sampling", "off")
     cluster.wait_until_idle()
 
