@@ -211,7 +211,7 @@ async def made(cluster: KafkaCluster, client: UpstreamClient) -> State:
     for broker in cluster.brokers:
         host, port = cluster.address(broker).split(":")
         state.put(Broker(broker, host, int(port), None, 0))
-        state.cluster.live.add(broker)
+    state.cluster.set_live(cluster.brokers)
     replicas = tuple(cluster.brokers)
     for topic, load in LOADS.items():
         rows = [CreatableReplicaAssignment(each, replicas) for each in range(len(load.shares))]

@@ -22,7 +22,7 @@ export class Live {
     [this.show, this.fail, this.watching] = [show, fail, watching];
     this.locked = false; // whether a token is needed: until there is one, nothing is read
     document.addEventListener("visibilitychange", () => {
-      if (!document.hidden && !this.locked) this.refresh();
+      if (!document.hidden && !this.locked && !this.#refreshing) this.refresh();
     });
   }
 
@@ -91,7 +91,8 @@ export class Live {
   }
 
   #turn() {
-    if (!this.#sleeps && !this.locked) this.refresh(true);
+    // A refresh that runs already is new enough.
+    if (!this.#sleeps && !this.locked && !this.#refreshing) this.refresh(true);
     else this.#later(0);
   }
 }

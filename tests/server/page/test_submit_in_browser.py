@@ -161,7 +161,7 @@ def test_a_job_is_run_by_keyboard_alone(site: Site) -> None:
     page.tab_to("Resume job 1")
     page.press("Enter")
     site.until(lambda: site.job(1)["done"] > 0)
-    confirm(page, "Cancel foo-49", "Cancel the partition")
+    confirm(page, "Cancel foo-24", "Cancel the partition")
     site.until(lambda: site.job(1)["endings"].get("rolled back"))
     said = confirm(page, "Roll back job 1", "Roll back")
     assert sum(map(int, re.findall(r"(\d+) partitions? (?:will move back|not moved yet)", said))) == 49
