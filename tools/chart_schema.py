@@ -42,6 +42,14 @@ TEXTS: Mapping[str, Schema] = {
         **LINE,
         "pattern": "^[A-Za-z0-9._-]{1,249}$",
     },
+    "http://HOST:PORT or https://HOST:PORT, without a user: all may read it who may read configs": {
+        "type": "string",
+        "pattern": "^([Hh][Tt][Tt][Pp][Ss]?://[^ @?#]+)?$",
+    },
+    "a list of VALUE=ID, such as 10.0.0.1:9404=1": {
+        "type": "string",
+        "pattern": "^( *[^,=]+= *[0-9]+ *(,|$))*$",
+    },
 }
 """What a config accepts -> the schema of its values."""
 

@@ -70,6 +70,10 @@ NOT_RUN = {
         "proposals",
         "reassignd propose demote",
     ): "broker 7 leads nothing by then; tests/reassignd/commands/test_propose_execute.py demotes one",
+    (
+        "proposals",
+        "reassignd propose repair",
+    ): "needs a broker that is gone; tests/upstream/test_own_sizes.py repairs before a real Kafka",
     ("proposals", "reassignd propose relieve"): "needs disks; tests/planner/test_proposing.py has some",
     ("recipes", "reassignd brokers"): "needs a new broker; tests of proposals add some",
     ("recipes", "reassignd limits L=20"): "restarts brokers with systemd",
@@ -77,6 +81,7 @@ NOT_RUN = {
         "recipes",
         "reassignd propose relieve",
     ): "needs disks; tests/planner/test_proposing.py has some",
+    ("recipes", "reassignd propose repair"): "needs a broker that is gone; see Proposals",
     ("recipes", "kafka-acls.sh"): "needs a secured cluster; tests/upstream/test_users.py has one",
     ("recipes", "reassignd execute plan.json --wait"): "sends mail",
     ("security", "keytool -list"): "converts key stores of the reader",

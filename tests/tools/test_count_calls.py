@@ -6,10 +6,10 @@ import sys
 from tools.count_calls import Call, Calls, alter, limit
 
 BOUNDS = {
-    "45, one row": (28, 112),  # whether its job elects
+    "45, one row": (29, 119),  # whether its job elects, and has limits; the size of each replica
     "46, all": (11, 26),
-    "56, completes a step": (27, 92),  # whether its job elects; the size of a copy
-    "44, a limit": (20, 69),  # `Limit.of`: the table of limits reads the fields
+    "56, completes a step": (27, 95),  # whether its job elects, and has limits; the size of a copy
+    "44, a limit": (21, 70),  # `Limit.of`: the table of limits reads the fields, which jobs have too
 }
 """Files, which a reader opens, and functions by request. A change that needs more states its reason here."""
 
