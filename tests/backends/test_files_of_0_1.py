@@ -14,11 +14,15 @@ from backends.sqlite.store import SqliteStore
 from backends.state_topic.state_rows import decode_records
 from controller.model.audit import AuditFilter
 from controller.model.jobs import Job
+from controller.model.limits import NO_LIMITS
 from tests.backends.records import EVERY_KIND
 
 FILES = Path(__file__).parent / "files_of_0_1"
 
-WRITTEN = {each._replace(elects=False, until_ms=0) if isinstance(each, Job) else each for each in EVERY_KIND}
+WRITTEN = {
+    each._replace(elects=False, until_ms=0, limits=NO_LIMITS) if isinstance(each, Job) else each
+    for each in EVERY_KIND
+}
 """The records without the fields that came later, which have their defaults."""
 
 

@@ -63,7 +63,7 @@ async def test_the_start_waits_for_an_upstream_that_cannot_be_reached_and_says_s
 async def test_sizes_are_measured_before_the_first_step_starts(inner: EmbeddedHarness) -> None:
     await inner.having({"foo-0": [1, 2]})
     harness = await GatewayHarness(inner).start()
-    assert harness.state.cluster.sizes[key("foo-0")] == inner.settings.partition_bytes
+    assert harness.state.cluster.copied_size(key("foo-0")) == inner.settings.partition_bytes
     assert set(harness.state.cluster.disks) == set(range(1, 7))
     await harness.stop()
 
