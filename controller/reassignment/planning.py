@@ -10,7 +10,7 @@ from controller.model.cluster import NO_LEADER, Partition, Reassignment, Replica
 from controller.model.configs import MAX_VALUE_BYTES
 from controller.scheduling import steps
 from controller.scheduling.buckets import Rank
-from controller.scheduling.limits import LEADS, Cost, capacities_of, shared_cost
+from controller.scheduling.limits import Cost, capacities_of, shared_cost
 from controller.state.state import Decision, State
 
 
@@ -139,8 +139,8 @@ def next_leader(state: State, partition: Partition, reassignment: Reassignment) 
         return preferred
     cost = state.backlog.costs.get(partition.key)
     counted = cost is not None and cost.leads
-    lead = LEADS._replace(job=usage.counted_job(reassignment.job))
-    return preferred if counted or not usage.exhausted(capacities_of(lead)) else NO_LEADER
+    allowed = counted or not usage.exhausted(capacities_of(usage.leads_of(reassignment.job)))
+    return preferred if allowed else NO_LEADER
 
 
 def wanted_leader(state: State, reassignment: Reassignment) -> int:

@@ -34,7 +34,7 @@ from controller.reassignment.planning import (
     release,
 )
 from controller.scheduling.buckets import Planned
-from controller.scheduling.limits import LEADS, Cost, capacities_of
+from controller.scheduling.limits import Cost, capacities_of
 from controller.state.state import Decision, State
 
 NOTHING_TO_CANCEL = Outcome(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
@@ -360,9 +360,10 @@ def _step_ended(d: Decision, before: Partition, *, elected: bool = False) -> Non
     """Continue after a step. If it moved leadership, that counts against limit L until the decision ends."""
     state = d.state
     after = state.cluster.partitions[before.topic][before.partition]
-    cost = LEADS._replace(job=state.backlog.usage.counted_job(state.orders.reassignments[before.key].job))
+    job = state.orders.reassignments[before.key].job
     after_step(d, after, elected=elected)
     if after.leader != before.leader:
+        cost = state.backlog.usage.leads_of(job)
         d.leader_changes[cost] += 1
         state.backlog.usage.count(cost, 1)
 

@@ -273,9 +273,6 @@ class Usage:
         """Set the limits and the values derived from them."""
         self.limits, self.held = limits, held
         self.step = limits.step
-        self._limits = {kind: limit.of(limits) for limit in LIMITS for kind in limit.kinds}
-        self._limits[LimitKind.HEALTH] = UNLIMITED if held is None else held
-        self._limits[LimitKind.LIST] = MAX_VALUE_BYTES
         self._follow_limits()
 
     def limit_job(self, job: int, limits: PlanLimits) -> None:
@@ -287,16 +284,23 @@ class Usage:
 
     def _follow_limits(self) -> None:
         self.unlimited = self.limits == NO_LIMITS and self.held is None and not self.jobs
-        self._job_limits = {
+        # By the job of the capacity, which is 0 for the limits of the cluster.
+        self._limits = {
             (job, kind): limit.of(limits)
-            for job, limits in self.jobs.items()
-            for limit in LETTERED
+            for job, limits in ((0, self.limits), *self.jobs.items())
+            for limit in LIMITS
             for kind in limit.kinds
         }
+        self._limits[0, LimitKind.HEALTH] = UNLIMITED if self.held is None else self.held
+        self._limits[0, LimitKind.LIST] = MAX_VALUE_BYTES
 
     def counted_job(self, job: int) -> int:
         """Return the job if it has limits of its own, else 0, as `Cost.job` has it."""
         return job if job in self.jobs else 0
+
+    def leads_of(self, job: int) -> Cost:
+        """Return the cost of a leader movement of the job without data."""
+        return LEADS._replace(job=job) if job in self.jobs else LEADS
 
     def step_of(self, job: int) -> int:
         """Return the maximum number of replicas that a planned step of the job adds."""
@@ -314,22 +318,24 @@ class Usage:
             if capacity.kind is LimitKind.LIST and not self.throttled:
                 continue
             taken = self._taken.get(capacity, 0)
-            most = self.limit(capacity)
+            most = self._limit(capacity) if self.windows is None else self.limit(capacity)
             if taken + amount > most and (taken or capacity is _HEALTH or not most):
                 return capacity
         return None
 
     def limit(self, capacity: Capacity) -> int:
         """Return the limit of the capacity."""
-        if capacity.job:
-            return self._job_limits.get((capacity.job, capacity.kind), UNLIMITED)
-        most = self._limits[capacity.kind]
+        most = self._limit(capacity)
         paced = None if self.windows is None else self.windows.of(capacity)
         return most if paced is None else min(most, paced)
 
+    def _limit(self, capacity: Capacity) -> int:
+        """Return the limit that operators have set. A step may still count for a job that has none any more."""
+        return self._limits.get((capacity.job, capacity.kind), UNLIMITED)
+
     def is_paced(self, capacity: Capacity) -> bool:
         """Return whether the limit of the capacity is that of pace."""
-        return not capacity.job and self.limit(capacity) < self._limits[capacity.kind]
+        return self.limit(capacity) < self._limit(capacity)
 
     def count(self, cost: Cost, steps: int, *, ended: bool = False) -> None:
         """Add the cost of this number of steps.
