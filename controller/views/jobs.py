@@ -19,6 +19,7 @@ from controller.model.cluster import (
     Replicas,
     TopicPartition,
 )
+from controller.model.limits import NO_LIMITS
 from controller.schedule.openings import closed_reason
 from controller.scheduling.buckets import Bucket
 from controller.scheduling.limits import LETTERED, LIMITS, Capacity, Cost, LimitKind, Usage, capacities_of
@@ -301,6 +302,8 @@ class JobLimitView(NamedTuple):
 
 def job_limits(state: State, job: Job) -> list[JobLimitView]:
     """Return the limits of the job itself; those of the cluster apply to its steps too."""
+    if job.limits == NO_LIMITS:
+        return []  # Most jobs have none, and their use is counted over all capacities.
     used = state.backlog.usage.by_limit(job.id)
     return [
         JobLimitView(each.name, limit, used[each.name])
