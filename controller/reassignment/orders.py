@@ -348,8 +348,12 @@ def open_job(d: Decision, kind: JobKind, request: AlterReassignments | Queue | R
     if isinstance(request, RollBackJob):
         job = job._replace(undoes=request.job, elects=d.state.orders.jobs[request.job].elects)
     else:
-        job = job._replace(priority=request.priority, throttle=request.throttle, paused=request.paused)
-        job = job._replace(limits=request.limits)
+        job = job._replace(
+            priority=request.priority,
+            throttle=request.throttle,
+            limits=request.limits,
+            paused=request.paused,
+        )
     if isinstance(request, AlterReassignments):
         job = job._replace(elects=request.elects, until_ms=request.until_ms)
     d.state.open_job(job)

@@ -330,7 +330,7 @@ class Usage:
         return most if paced is None else min(most, paced)
 
     def _limit(self, capacity: Capacity) -> int:
-        """Return the limit that operators have set. A step may still count for a job that has none any more."""
+        """Return the limit that operators have set; a step may count for a job that has none any more."""
         return self._limits.get((capacity.job, capacity.kind), UNLIMITED)
 
     def is_paced(self, capacity: Capacity) -> bool:

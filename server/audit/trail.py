@@ -196,8 +196,8 @@ def _throttled(_: State, event: job_events.ThrottleJob, decision: Decision) -> _
 
 def _limited(_: State, event: job_events.LimitJob, decision: Decision) -> _Made | None:
     reply: Outcome = decision.reply
-    changes = {_LIMIT_CONFIGS[field]: value for field, value in event.changes.items()}
-    detail = AuditDetail(configs={config: _positive(value) for config, value in changes.items()})
+    changed = [each for each in LETTERED if each.field in event.changes]
+    detail = AuditDetail(configs={each.config: _positive(event.changes[each.field]) for each in changed})
     return _Made(AuditAction.LIMITS, event.requester, event.job, detail) if reply.ok else None
 
 
@@ -237,9 +237,6 @@ def _limits_before(state: State, event: job_events.LimitJob) -> dict[str, str | 
     job = state.orders.jobs.get(event.job)
     changed = [each for each in LETTERED if each.field in event.changes]
     return {} if job is None else {each.config: _positive(each.shown(job.limits)) for each in changed}
-
-
-_LIMIT_CONFIGS = {limit.field: limit.config for limit in LETTERED}
 
 
 def _positive(value: int | None) -> str | None:
