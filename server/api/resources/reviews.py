@@ -23,7 +23,14 @@ from server.api.shared.forecasts import (
     forecast_rate,
     scheduled_seconds,
 )
-from server.api.shared.models import Obstacles, RateOrigin, ThrottledBrokers, WaitingPartition
+from server.api.shared.models import (
+    Obstacles,
+    OutpacedBrokers,
+    RateOrigin,
+    ThrottledBrokers,
+    TieredPartitions,
+    WaitingPartition,
+)
 from server.api.shared.plans import checked
 from server.api.shared.proposals import ProposedLoad
 
@@ -87,16 +94,8 @@ class Review(Struct):
     waiting_partitions: int
     waiting: Annotated[list[WaitingPartition], Meta(description="The first 100 of them.")]
     brokers: list[ReviewedBroker]
-    tiered_partitions: Annotated[
-        int, Meta(description="Partitions to copy of which only the local part counts and is copied.")
-    ] = 0
-    outpaced_brokers: Annotated[
-        int,
-        Meta(
-            description="Brokers that would copy no faster than producers write to the same partitions: that"
-            " does not end."
-        ),
-    ] = 0
+    tiered_partitions: TieredPartitions = 0
+    outpaced_brokers: OutpacedBrokers = 0
 
 
 MAX_ENTRIES = 50_000

@@ -34,6 +34,20 @@ SecondsLeft: TypeAlias = Annotated[
 ]
 
 
+TieredPartitions: TypeAlias = Annotated[
+    int, Meta(description="Partitions to copy of which only the local part counts and is copied.")
+]
+
+
+OutpacedBrokers: TypeAlias = Annotated[
+    int,
+    Meta(
+        description="Brokers that would copy no faster than producers write to the same partitions: that"
+        " does not end."
+    ),
+]
+
+
 OtherReasons: TypeAlias = Annotated[
     int, Meta(description="Partitions with reasons that are not listed: there are more than 100 reasons.")
 ]

@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 from common.clock import Clock, RealClock
 from common.tasks import cancel, spawn
 from server.api.shared.errors import HttpError
-from server.api.shared.models import RateOrigin
+from server.api.shared.models import OutpacedBrokers, RateOrigin, TieredPartitions
 
 Ids = list[int]
 
@@ -259,16 +259,8 @@ class ProposalForecast(Struct):
     least_seconds: float
     waiting_partitions: int
     rate_origin: Annotated[RateOrigin | None, Meta(description="Where `bandwidth` is known from.")] = None
-    tiered_partitions: Annotated[
-        int, Meta(description="Partitions to copy of which only the local part counts and is copied.")
-    ] = 0
-    outpaced_brokers: Annotated[
-        int,
-        Meta(
-            description="Brokers that would copy no faster than producers write to the same partitions: that"
-            " does not end."
-        ),
-    ] = 0
+    tiered_partitions: TieredPartitions = 0
+    outpaced_brokers: OutpacedBrokers = 0
     scheduled_seconds: Annotated[
         float | None,
         Meta(
