@@ -139,12 +139,14 @@ def controlled_shutdown(d: Decision, event: ControlledShutdown) -> Iterator[None
 
 def log_dir_failed(d: Decision, event: LogDirFailed) -> None:
     """Remove the replicas of a failed log directory from leadership and ISRs. The broker stays alive."""
-    live = d.state.cluster.live - {event.broker}
-    known = (key for key in event.partitions if d.state.cluster.partition(*key) is not None)
-    d.state.cluster.directory_failed(event.broker, known)
+    cluster = d.state.cluster
+    live = cluster.live - {event.broker}
     for key in event.partitions:
-        partition = d.state.cluster.partition(*key)
-        if partition is not None and event.broker in partition.isr:
+        partition = cluster.partition(*key)
+        if partition is None:
+            continue
+        cluster.directory_failed(event.broker, key)
+        if event.broker in partition.isr:
             unclean = d.state.settings.unclean_allowed(key.topic)
             update(d, partition, after_loss(partition, live, unclean=unclean))
 

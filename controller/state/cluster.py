@@ -11,7 +11,7 @@ from typing import NamedTuple
 from common.error_codes import ErrorCode
 from controller.model.cluster import NO_ID, NO_LEADER, Broker, Partition, Replicas, Topic, TopicPartition
 from controller.model.errors import DONE, Outcome
-from controller.model.replicas import MAX_REPLICAS, NOTHING_STORED, StoredReplica, StoredReplicas
+from controller.model.replicas import MAX_REPLICAS, NOTHING_STORED, StoredReplica, StoredReplicas, without
 
 KNOWN_LISTS = 65_536
 """Valid lists that are remembered: a plan has few distinct ones."""
@@ -136,9 +136,8 @@ class ClusterState:
 
     def broker_started(self, broker: int) -> None:
         """The broker is alive, and has not told yet which directories work."""
-        for key, replicas in list(self.failed.items()):
-            if broker in replicas:
-                self.failed[key] = tuple(each for each in replicas if each != broker)
+        left = ((key, without(replicas, (broker,))) for key, replicas in self.failed.items())
+        self.failed = {key: replicas for key, replicas in left if replicas}
         self.live.add(broker)
         self.shutting_down.discard(broker)
         self.unlisted_brokers.discard(broker)
@@ -209,10 +208,9 @@ class ClusterState:
             if failed := tuple(broker for broker in replicas if broker in self.live):
                 self.failed[TopicPartition(topic, number)] = failed
 
-    def directory_failed(self, broker: int, keys: Iterable[TopicPartition]) -> None:
-        """The log directory of these replicas of the broker has failed."""
-        for key in keys:
-            self.failed[key] = (*(each for each in self.failed.get(key, ()) if each != broker), broker)
+    def directory_failed(self, broker: int, key: TopicPartition) -> None:
+        """The log directory of the broker's replica of this partition has failed."""
+        self.failed[key] = (*without(self.failed.get(key, ()), (broker,)), broker)
 
     def failed_replicas(self, partition: Partition) -> Replicas:
         """Return the replicas of live brokers whose log directory has failed."""
