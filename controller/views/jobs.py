@@ -146,7 +146,7 @@ def part_states(state: State, number: int) -> Iterator[Mapping[TopicPartition, P
         yield {TopicPartition(row.topic, row.partition): _ending(state, row) for row in piece}
     if number not in state.orders.open:
         return
-    keys, jobs = list(state.orders.reassignments), [row[4] for row in state.orders.reassignments.values()]
+    keys, jobs = list(state.orders.reassignments), [row.job for row in state.orders.reassignments.values()]
     for start in range(0, len(keys), PIECE):
         pairs = zip(keys[start : start + PIECE], jobs[start : start + PIECE], strict=True)
         at_rest = PartState.QUEUED if state.settings.opening.is_open else PartState.WAITING
