@@ -18,8 +18,6 @@ Held = npt.NDArray[np.int32]
 
 SIZES = -1
 """In place of the number of a chunk: the answer with the sizes of logs."""
-
-
 UNKNOWN = "their bytes in are unknown"
 
 
@@ -51,6 +49,8 @@ class Answers:
         if (old := self.leaders.layout) is not layout:
             rows = layout.taken_from(old)
             self.replicas = {broker: _renumbered(held, rows, old) for broker, held in self.replicas.items()}
+            # Also of brokers that lead nothing: a topic that is new here may have been in their last answers.
+            self._last.clear()
         self.leaders.update(layout, leaders)
 
     def forget(self, brokers: Collection[int]) -> None:

@@ -127,6 +127,15 @@ def test_one_replica_in_two_directories_is_a_problem_of_every_round() -> None:
         ]
 
 
+def test_a_broker_that_leads_nothing_holds_replicas_of_new_topics() -> None:
+    known, frame = answers_of(), log_dirs(4, [("a", [(0, 5, 0)]), ("new", [(0, 6, 0)])])
+    known.sizes(3, frame)
+    assert known.replicas[3].tolist() == [0]
+    known.update(Layout([*LAYOUT.topics, Topic("new", b"n", 1)]), np.array([1, 1, 2, 2, 1, 1], np.int32))
+    known.sizes(3, frame)
+    assert known.replicas[3].tolist() == [0, 5]
+
+
 def test_topics_that_come_and_go_leave_the_replicas_of_others() -> None:
     known = answers_of()
     known.sizes(1, log_dirs(4, [("a", [(1, 5, 0)]), ("b", [(0, 6, 0)])]))
