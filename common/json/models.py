@@ -139,8 +139,10 @@ def _expected(declared: inspect.Type) -> str:
 
 
 def decode_foreign(text: bytes | str, decoder: msgspec.json.Decoder[T]) -> T:
-    """Return the value. Raises msgspec.DecodeError, also for lists and objects that are nested too deeply."""
+    """Return the value. Raises msgspec.DecodeError, also for deep nesting and for text that is not UTF-8."""
     try:
         return decoder.decode(text)
     except RecursionError:
         raise msgspec.DecodeError("lists or objects are nested too deeply") from None
+    except UnicodeDecodeError as error:
+        raise msgspec.DecodeError(f"a text is not UTF-8: {error.reason}") from None

@@ -17,7 +17,7 @@ def test_a_claim_is_read_as_it_was_written() -> None:
 NESTED = b'{"z":' + b"[" * 5_000 + b"]" * 5_000 + b"}"
 
 
-@pytest.mark.parametrize("value", [b"", b"{}", b'{"instance":1}', b"\xff", NESTED])
+@pytest.mark.parametrize("value", [b"", b"{}", b'{"instance":1}', b"\xff", b'{"instance":"\xff"}', NESTED])
 def test_other_bytes_are_no_claim(value: bytes) -> None:
     assert decode_claim(value) is None
 
