@@ -5,9 +5,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import DecodeError as JsonError
-from msgspec import Struct, ValidationError, field
+from msgspec import DecodeError, Struct, field
 from msgspec.json import Decoder
+
+from common.json.models import decode_foreign
 
 if TYPE_CHECKING:
     import httpx
@@ -60,8 +61,8 @@ Ask = Callable[[str, str], Awaitable[bytes]]
 def read_vector(body: bytes) -> Vector:
     """Return the vector of an answer. Raises OSError for anything else."""
     try:
-        answer = _decoder.decode(body)
-    except (JsonError, ValidationError) as error:
+        answer = decode_foreign(body, _decoder)
+    except DecodeError as error:
         raise OSError(f"its answer is not that of a Prometheus: {error}") from error
     if answer.status != "success" or answer.data is None:
         raise OSError(f"it refuses the query: {answer.error[:LONGEST_ERROR]}")
@@ -106,7 +107,8 @@ async def _body(client: "httpx.AsyncClient", url: str, query: str) -> bytes:
                 found += part
                 if len(found) > LARGEST:
                     raise OSError(f"its answer has more than {LARGEST:,} bytes")
-    except httpx.HTTPError as error:
+    # Not all hosts of a valid URL are valid names: the last two are about these.
+    except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
         raise OSError(str(error) or type(error).__name__) from error
     # A refused query is a document too, with the reason.
     if response.status_code not in {200, 400, 422, 503}:

@@ -128,6 +128,7 @@ async def test_series_that_contradict_each_other_are_not_believed(fake: FakeProm
     ("broken", "reason"),
     [
         (b"<html>", "its answer is not that of a Prometheus"),
+        (b'{"status": "\xff"}', "its answer is not that of a Prometheus: a text is not UTF-8"),
         (b'{"status": "error", "error": "too many series"}', "it refuses the query: too many series"),
         (b'{"status": "success", "data": {"resultType": "scalar", "result": []}}', "a scalar in place"),
         (b'{"status": "success", "data": {"resultType": "vector", "result": [{"metric": {}}]}}', "value"),
@@ -144,9 +145,10 @@ async def test_an_answer_that_makes_no_sense_is_one_line(
     assert reason in line
 
 
-async def test_a_prometheus_that_is_not_there_is_one_line(fake: FakePrometheus) -> None:
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1", "http://xn--a.example", "http://[v1.a]"])
+async def test_a_prometheus_that_is_not_there_is_one_line(fake: FakePrometheus, url: str) -> None:
     asked = Asked(fake)
-    asked.configured = Configured("http://127.0.0.1:1", {})
+    asked.configured = Configured(url, {})
     assert await asked.told() == Told({}, {}, ())
     assert len(asked.lines()) == 1
 
