@@ -5,11 +5,13 @@ measured has no figures.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import fmean
 from typing import NamedTuple
 
 from backends.prometheus.http_api import Ask, Series, Vector, ask, read_vector
 from backends.prometheus.instances import Instances
 from backends.prometheus.queries import CPU, STYLES, Query, names_query, present
+from common.lists import grouped
 from common.off_loop import OffLoop
 from common.rates import in_rate
 from common.wording import some
@@ -109,43 +111,37 @@ class _Reading:
         self._matched: list[str] = []
         self._strangers: dict[str, set[str]] = {OUT: set(), CPU_NAME: set()}
         """By figure, instances that are none of the brokers."""
-        self._named: set[tuple[str, int]] = set()
-        """Figures that are unknown for a reason that was named, and their brokers."""
+        self._doubts: dict[tuple[str, int], str] = {}
+        """Why figures of brokers are not believed; the first reason counts."""
 
     def read(self, expected: Expected) -> Told:
-        live = sorted(expected.hosts)
-        bytes_out = self._bytes_out(expected)
-        cpu = self._cpu()
-        for broker, fraction in list(cpu.items()):
-            if not -0.01 <= fraction <= 1.01:
-                self._wrong(CPU_NAME, broker, f"Prometheus says {fraction:g} of 1")
-                del cpu[broker]
+        bytes_out, cpu = self._bytes_out(expected), self._cpu()
         for figure, known in ((OUT, bytes_out.keys()), (CPU_NAME, cpu.keys())):
-            self._name_missing(figure, [each for each in live if each not in known])
-        return Told(bytes_out, {each: min(1.0, max(0.0, cpu[each])) for each in cpu}, self._matched)
+            self._report_unknown(figure, sorted(expected.hosts.keys() - known))
+        return Told(bytes_out, cpu, self._matched)
 
-    def _wrong(self, figure: str, broker: int, reason: str) -> None:
-        self._named.add((figure, broker))
-        self._report(f"{figure} unknown: {reason}", broker)
+    def _doubt(self, figure: str, broker: int, reason: str) -> None:
+        self._doubts.setdefault((figure, broker), f"Prometheus {reason}")
 
-    def _name_missing(self, figure: str, brokers: Sequence[int]) -> None:
-        reason = "Prometheus has no series of it"
+    def _report_unknown(self, figure: str, brokers: Sequence[int]) -> None:
+        missing = "Prometheus has no series of it"
         if strangers := sorted(self._strangers[figure]):
-            reason += f", but of {some(strangers, NAMED)}, which is no broker's host"
+            missing += f", but of {some(strangers, NAMED)}, which is no broker's host"
         for broker in brokers:
-            if (figure, broker) not in self._named:
-                self._wrong(figure, broker, reason)
+            self._report(f"{figure} unknown: {self._doubts.get((figure, broker), missing)}", broker)
 
     def _bytes_out(self, expected: Expected) -> Totals:
+        """Return bytes out. Of a broker that one style makes doubtful no other style is believed."""
         found: Totals = {}
         for style in STYLES:
-            bytes_in = self._by_topic(style.bytes_in)
-            taken = []
-            for broker, topics in self._by_topic(style.bytes_out).items():
-                if broker not in found and self._is_true(broker, bytes_in.get(broker), expected):
-                    found[broker] = topics
-                    taken.append(broker)
+            bytes_in, bytes_out = self._by_topic(style.bytes_in), self._by_topic(style.bytes_out)
+            taken = {
+                broker: topics
+                for broker, topics in bytes_out.items()
+                if broker not in found and self._is_true(broker, bytes_in.get(broker), expected)
+            }
             self._match(OUT, style.bytes_out, taken)
+            found |= taken
         return found
 
     def _is_true(self, broker: int, told: Mapping[str, float] | None, expected: Expected) -> bool:
@@ -155,38 +151,42 @@ class _Reading:
         total = sum(told.values())
         if max(total, measured) < LEAST_CHECKED or 1 / TRUE <= total / max(measured, 1e-9) <= TRUE:
             return True
-        reason = f"Prometheus has {in_rate(total)} in, where logs have grown by {in_rate(measured)}"
-        self._wrong(OUT, broker, reason)
+        self._doubt(OUT, broker, f"has {in_rate(total)} in, where logs have grown by {in_rate(measured)}")
         return False
 
     def _by_topic(self, query: Query) -> Totals:
-        """Return a figure by broker and topic, without brokers with contradictions."""
-        found: dict[int, dict[str, list[float]]] = {}
-        for broker, each in self._series(OUT, query):
-            found.setdefault(broker, {}).setdefault(each.labels.get("topic", ""), []).append(each.value)
+        """Return a figure by broker and topic, without doubtful brokers."""
+        series = self._series(OUT, query)
+        figures = grouped(((broker, each.labels.get("topic", "")), each.value) for broker, each in series)
         totals: Totals = {}
-        for broker, topics in found.items():
-            if wrong := [name for name, each in topics.items() if not _alike(each, 1)]:
-                self._wrong(OUT, broker, f"Prometheus has different figures of the topic {wrong[0]}")
-            else:
-                totals[broker] = {name: sum(each) / len(each) for name, each in topics.items()}
-        return totals
+        for (broker, topic), values in figures.items():
+            if not _alike(values, 1):
+                self._doubt(OUT, broker, f"has different figures of the topic {topic}")
+            totals.setdefault(broker, {})[topic] = fmean(values)
+        return {broker: topics for broker, topics in totals.items() if (OUT, broker) not in self._doubts}
 
     def _cpu(self) -> dict[int, float]:
-        """Return the CPU by broker, by the first query that has it."""
+        """Return the CPU by broker, by the first query that tells a fraction."""
         found: dict[int, float] = {}
         for query in CPU:
-            taken: dict[int, list[float]] = {}
-            for broker, each in self._series(CPU_NAME, query):
-                if broker not in found:
-                    taken.setdefault(broker, []).append(each.value)
-            for broker, values in list(taken.items()):
-                if not _alike(values, CPU_SLACK):
-                    self._wrong(CPU_NAME, broker, "Prometheus has different figures of it")
-                    del taken[broker]
-            found |= {broker: sum(values) / len(values) for broker, values in taken.items()}
+            told = grouped((broker, each.value) for broker, each in self._series(CPU_NAME, query))
+            taken = {
+                broker: min(1.0, max(0.0, fmean(values)))
+                for broker, values in told.items()
+                if broker not in found and self._is_fraction(broker, values)
+            }
             self._match(CPU_NAME, query, taken)
+            found |= taken
         return found
+
+    def _is_fraction(self, broker: int, values: Sequence[float]) -> bool:
+        if wrong := [each for each in values if not -0.01 <= each <= 1.01]:
+            self._doubt(CPU_NAME, broker, f"says {wrong[0]:g} of 1")
+        elif not _alike(values, CPU_SLACK):
+            self._doubt(CPU_NAME, broker, "has different figures of it")
+        else:
+            return True
+        return False
 
     def _series(self, figure: str, query: Query) -> Iterable[tuple[int, Series]]:
         vector = self._vectors.get(query.text)

@@ -124,6 +124,26 @@ async def test_series_that_contradict_each_other_are_not_believed(fake: FakeProm
     assert "Prometheus has different figures of the topic hot" in asked.lines()[0]
 
 
+async def test_a_broker_whose_bytes_in_contradict_each_other_is_not_believed(fake: FakePrometheus) -> None:
+    scrape_both(fake, STRIMZI)
+    fake.scrape({"instance": "10.0.0.2:9404", "job": "other"}, STRIMZI, 300_000, 200_000)
+    asked = Asked(fake)
+    assert set((await asked.told()).bytes_out) == {1}
+    assert asked.lines()[0] == (
+        "broker 2: bytes out unknown: Prometheus has different figures of the topic hot"
+    )
+
+
+async def test_another_metric_tells_what_is_no_fraction_in_the_first(fake: FakePrometheus) -> None:
+    scrape_both(fake, STRIMZI + "java_lang_OperatingSystem_CpuLoad -1\n")
+    fake.scrape({"pod": "kafka-1"}, "java_lang_OperatingSystem_SystemCpuLoad 0.5\n", 0, 0)
+    asked = Asked(fake)
+    told = await asked.told()
+    assert told.cpu == {1: 0.5}
+    assert told.matched[1:] == ["CPU of broker 1: Prometheus, java_lang_OperatingSystem_SystemCpuLoad"]
+    assert asked.lines() == ["broker 2: CPU unknown: Prometheus says -1 of 1"]
+
+
 @pytest.mark.parametrize(
     ("broken", "reason"),
     [
