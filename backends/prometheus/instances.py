@@ -8,14 +8,15 @@ IDS = ("broker_id", "kafka_broker_id", "node_id")
 
 
 class Instances:
-    """The brokers by what exporters call them.
+    """The live brokers by what exporters call them.
 
-    `hosts` are those at which the brokers are reached. `given` has the broker of a value of any label, or of
+    `hosts` are those at which they are reached. `given` has the broker of a value of any label, or of
     the host of the label `instance`; it comes first.
     """
 
     def __init__(self, hosts: Mapping[int, str], given: Mapping[str, int]) -> None:
-        self._hosts, self._given = hosts, given
+        self._hosts = hosts
+        self._given = {value: broker for value, broker in given.items() if broker in hosts}
         self._by_host = _unique(hosts)
         names = {broker: host.partition(".")[0] for broker, host in hosts.items() if not _is_address(host)}
         self._by_name = _unique(names)

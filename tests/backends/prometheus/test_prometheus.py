@@ -193,6 +193,11 @@ def test_a_name_of_several_brokers_names_none() -> None:
     assert [instances.broker(each) for each in labels] == [None, None, 3, 2, None]
 
 
+def test_a_given_broker_that_has_stopped_is_none() -> None:
+    instances = Instances({1: "a"}, {"one": 1, "two": 2})
+    assert [instances.broker({"zone": each}) for each in ("one", "two")] == [1, None]
+
+
 LAYOUT = Layout([Topic("a", b"a", 3), Topic("b", b"b", 1)])
 LEADERS = np.array([1, 1, 2, 2], np.int32)
 
