@@ -152,7 +152,7 @@ class Sampler:
         leaders, wrote = self.answers.leaders.of, samples.newest_in()
         measured = await self._off_loop.run(known_sums, wrote, leaders, live)
         expected = Expected(hosts, measured)
-        told = await self._prometheus.measure(expected, self._wall_ms() / 1000, problems.add)
+        told = await self._prometheus.measure(expected, self._wall_ms, problems.add)
         if told is not None:
             read = await self._off_loop.run(split, told.bytes_out, samples.layout, leaders, read, wrote)
         self._told = told or NOTHING

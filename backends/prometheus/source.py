@@ -75,25 +75,26 @@ class Prometheus:
         """Whether another one is set than was asked last."""
         return self._configured() != self._asked
 
-    async def measure(self, expected: Expected, wall_s: float, report: Report) -> Told | None:
+    async def measure(self, expected: Expected, wall_ms: Callable[[], int], report: Report) -> Told | None:
         """Return what it tells; None if none is set. What is missing is reported."""
         self._asked = configured = self._configured()
         if configured is None:
             return None
         try:
-            return await self._measure(configured, expected, wall_s, report)
+            return await self._measure(configured, expected, wall_ms, report)
         except OSError as error:
             report(f"{OUT} and CPU are unknown: Prometheus {configured.url}: {error}", None)
             return NOTHING
 
     async def _measure(
-        self, configured: Configured, expected: Expected, wall_s: float, report: Report
+        self, configured: Configured, expected: Expected, wall_ms: Callable[[], int], report: Report
     ) -> Told:
         async def found(query: str) -> Vector:
             body = await self._ask_url(configured.url, query)
             vector = await self._off_loop.run(read_vector, body)
-            if vector.at and abs(vector.at - wall_s) > CLOCK_SLACK:
-                raise OSError(f"its clock differs by {abs(vector.at - wall_s):.0f} s")
+            apart = abs(vector.at - wall_ms() / 1000)
+            if vector.at and apart > CLOCK_SLACK:
+                raise OSError(f"its clock differs by {apart:.0f} s")
             return vector
 
         every = [*CPU, *(query for style in STYLES for query in style)]

@@ -9,7 +9,7 @@ import pytest
 from backends.load.layout import Layout, Topic
 from backends.load.problems import Problems
 from backends.load.split import known_sums, split
-from backends.prometheus.http_api import read_vector
+from backends.prometheus.http_api import Ask, ask, read_vector
 from backends.prometheus.instances import Instances
 from backends.prometheus.source import Configured, Expected, Prometheus, Told
 from common.off_loop import InlineExecutor
@@ -40,9 +40,9 @@ class Asked:
         self.problems = Problems()
         self.wall, self.configured = 1_000.0, Configured(fake.url, given)
 
-    async def told(self) -> Told:
-        prometheus = Prometheus(lambda: self.configured, InlineExecutor())
-        told = await prometheus.measure(Expected(HOSTS, IN), self.wall, self.problems.add)
+    async def told(self, ask_url: Ask = ask) -> Told:
+        prometheus = Prometheus(lambda: self.configured, InlineExecutor(), ask_url)
+        told = await prometheus.measure(Expected(HOSTS, IN), lambda: int(self.wall * 1000), self.problems.add)
         assert told is not None
         return told
 
@@ -179,6 +179,18 @@ async def test_an_answer_of_another_time_is_not_believed(fake: FakePrometheus) -
     asked.wall = 2_000.0
     assert (await asked.told()).bytes_out == {}
     assert "its clock differs by 1000 s" in asked.lines()[0]
+
+
+async def test_queries_that_take_long_are_not_of_another_time(fake: FakePrometheus) -> None:
+    scrape_both(fake, STRIMZI)
+    asked = Asked(fake)
+
+    async def slowly(url: str, query: str) -> bytes:
+        body = await fake.body(url, query)
+        fake.now = asked.wall = asked.wall + 100
+        return body
+
+    assert set((await asked.told(slowly)).bytes_out) == {1, 2}
 
 
 def test_what_is_no_number_is_left_out() -> None:
