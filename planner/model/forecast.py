@@ -138,15 +138,15 @@ def wave_rows(
 
     The steps are in the order of waves. `written` is what producers write to each partition.
     """
-    rows = steps.rows("wave", "adding", "source", "leader", "replica_bytes", "topic", "partition")
-    for wave, group in groupby(rows, itemgetter(0)):
-        changes = list(group)
-        grows = _growth(changes, written)
-        for broker, counts in sorted(_per_broker(changes).items()):
+    key = ("topic", "partition") if written else ()
+    rows = steps.rows("wave", "adding", "source", "leader", "replica_bytes", *key)
+    for wave, changes in groupby(rows, itemgetter(0)):
+        brokers, into, out = _per_broker(changes, written)
+        for broker, counts in sorted(brokers.items()):
             if broker >= 0:
-                rate, (into, out) = rates.get(broker, bandwidth), grows.get(broker, (0.0, 0.0))
-                seconds = max(_copy_seconds(counts[2], rate, into), _copy_seconds(counts[3], rate, out))
-                outpaced = bool(max(counts[2], counts[3])) and max(into, out) > rate * (1 - LEAST_PART)
+                rate, more = rates.get(broker, bandwidth), (into[broker], out[broker])
+                seconds = max(map(_copy_seconds, counts[2:4], (rate, rate), more))
+                outpaced = any(counts[2:4]) and max(more) > rate * (1 - LEAST_PART)
                 yield WaveRow._make((wave, broker, *counts, seconds, outpaced))
 
 
@@ -155,25 +155,16 @@ def _copy_seconds(size: int, rate: int, written: float) -> float:
     return size / max(rate - written, rate * LEAST_PART)
 
 
-def _growth(
+def _per_broker(
     changes: Iterable[tuple[Any, ...]], written: Mapping[TOPIC_PARTITION, float]
-) -> Mapping[int, tuple[float, float]]:
-    """Return what producers add to what each broker receives, and sends, in bytes per second."""
-    if not written:
-        return {}
-    into, out = defaultdict[int, float](float), defaultdict[int, float](float)
-    for _, adding, source, _, _, *key in changes:
-        rate = written.get((key[0], key[1]), 0.0)
-        for broker in adding:
-            into[broker] += rate
-        out[source] += rate * len(adding)
-    return {broker: (into[broker], out[broker]) for broker in {*into, *out}}
+) -> tuple[Mapping[int, list[int]], Mapping[int, float], Mapping[int, float]]:
+    """Return the counts of each broker, in the order of COUNTED, and what producers add in the meantime.
 
-
-def _per_broker(changes: Iterable[tuple[Any, ...]]) -> Mapping[int, list[int]]:
-    """Return the counts of each broker, in the order of COUNTED."""
+    These are the bytes per second that are added to what each broker receives, and to what it sends.
+    """
     brokers = defaultdict[int, list[int]](lambda: [0] * len(COUNTED))
-    for _, adding, source, leader, size, *_ in changes:
+    into, out = defaultdict[int, float](float), defaultdict[int, float](float)
+    for _, adding, source, leader, size, *key in changes:
         for broker in adding:
             received = brokers[broker]
             received[0] += 1
@@ -185,7 +176,11 @@ def _per_broker(changes: Iterable[tuple[Any, ...]]) -> Mapping[int, list[int]]:
         if leader != source:
             brokers[leader][4] += 1
             brokers[source][5] += 1
-    return brokers
+        if written and (rate := written.get((key[0], key[1]), 0.0)):
+            for broker in adding:
+                into[broker] += rate
+            out[source] += rate * len(adding)
+    return brokers, into, out
 
 
 def per_wave(waves: Iterable[WaveRow]) -> list[Wave]:
