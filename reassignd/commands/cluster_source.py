@@ -175,8 +175,9 @@ def _snapshot(described: "Description") -> Snapshot:
 
 def _partition(described: "DescribedPartition") -> Partition:
     key, replicas, isr, leader, size, min_isr, target, sizes, log_dirs, tiered, meanwhile, failed = described
-    row = Partition(*key, replicas, isr, leader, size, min_isr, target, sizes, log_dirs, tiered, meanwhile)
-    return row._replace(failed=failed) if failed else row
+    return Partition(
+        *key, replicas, isr, leader, size, min_isr, target, sizes, log_dirs, tiered, meanwhile, failed
+    )
 
 
 def _broker(described: "DescribedBroker") -> Broker:
