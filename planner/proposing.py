@@ -499,11 +499,11 @@ def propose(problem: Problem) -> Proposal:
         raise MissingSolverError from error
     solution = solve_loads(problem) if problem.goal.loads else solve(problem)
     proposal = outcome(problem, solution)
-    broken = [] if problem.goal.even_counts else [line for each in proposal.loads for line in each.outside]
-    if (solution.short or broken) and not problem.goal.allow_partial:
+    missed = [*solution.short, *(line for each in proposal.loads for line in each.outside)]
+    proposal = proposal._replace(partial=bool(missed))
+    if missed and not (problem.goal.even_counts or problem.goal.allow_partial):
         accept = "--allow-partial accepts a plan that comes as near as possible"
-        partial = proposal._replace(partial=True)
-        raise PartialPlanError([*solution.short, *broken, accept], partial)
+        raise PartialPlanError([*missed, accept], proposal)
     return proposal._replace(notes=(*proposal.notes, *solution.short))
 
 

@@ -48,7 +48,6 @@ def outcome(problem: Problem, solution: Solution) -> Proposal:
         load_changes(problem, after, brokers),
         solution.bytes_estimate,
         elects=solution.elected is not None,
-        partial=bool(solution.short),
     )
 
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from planner.model.snapshot import Snapshot
 from planner.proposals.problem.goal import Problem, ProposalError, problem_of
+from planner.proposals.proposal_text import summary
 from planner.proposals.result import PartialPlanError, Proposal
 from planner.proposing import propose, read_goal_options
 from tests.planner.proposals.builders import carried_out, cluster, loaded
@@ -37,6 +38,14 @@ def test_a_plan_that_breaks_a_range_is_refused_and_says_where() -> None:
         propose(problem(snapshot, "drain", "3", by="in"))
     accepted = propose(problem(snapshot, "drain", "3", by="in", allow_partial=True))
     assert accepted.moves == 1
+
+
+def test_an_accepted_plan_that_moves_nothing_does_not_claim_to_meet_the_goal() -> None:
+    snapshot = loaded(cluster("--", (1,), (2,), (2,)), 60, 30, 10)
+    accepted = propose(problem(snapshot, "relieve", "1", by="in", tolerance="0%", allow_partial=True))
+    assert summary(accepted)[0] == "nothing to move: no plan comes nearer to the goal"
+    uneven = propose(problem(snapshot, "balance", by="in", tolerance="0%"))
+    assert summary(uneven)[0] == "nothing to move: no plan comes nearer to the goal"
 
 
 def test_a_drain_of_a_large_cluster_keeps_all_ranges_and_moves_no_more() -> None:
