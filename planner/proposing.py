@@ -156,7 +156,7 @@ def _keeping(goal: Goal, options: Mapping[str, Any]) -> Goal:
         )
     if goal.changes_order_only and (goal.demote or not set(goal.loads) <= set(LEADER_LOADS)):
         which = f"leaders takes {_in_words(LEADER_LOADS)}, and demote none"
-        raise ProposalError([f"--by needs add, balance, drain, relieve, rf or racks; {which}"])
+        raise ProposalError([f"--by needs add, balance, drain, relieve, rf, repair or racks; {which}"])
     return goal if options.get("tolerance") is not None else goal._replace(tolerance=DEFAULT_TOLERANCE)
 
 
