@@ -8,7 +8,6 @@ from common.rates import in_rate
 from common.wording import as_json, counted
 from controller.model.plan import read_plan
 from controller.model.replicas import Replicas
-from controller.scheduling.limits import parse_limits
 from planner.model.forecast import Forecast
 from planner.model.snapshot import TOPIC_PARTITION, Snapshot
 from planner.plan import forecast
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 def print_forecast(client: "Client", plan: bytes, options: Mapping[str, Any], output_format: str) -> int:
     """Print the forecast of the plan; nothing is submitted. Return the exit code. Raises PlanError."""
     answer = client.get("/v1/limits")
-    limits = limits_of(answer).lower(parse_limits(options["limits"] or ""))
+    limits = limits_of(answer, options["limits"])
     rate = rate_of(answer, options["throttle"])
     targets = [((entry.topic, entry.partition), entry.replicas) for entry in read_plan(parse(plan))]
     cluster = read_server(client)

@@ -12,7 +12,7 @@ from common.zones import host_zone
 from controller.model.limits import PlanLimits
 from controller.schedule.openings import seconds_until_done
 from controller.schedule.periods import read_schedule
-from controller.scheduling.limits import LIMITS
+from controller.scheduling.limits import LIMITS, parse_limits
 from planner.model.forecast import NO_RATES, Forecast
 from planner.plan import BANDWIDTH
 from reassignd.commands.output import waiting_lines
@@ -99,10 +99,11 @@ def schedule_lines(scheduled: Scheduled) -> Iterator[str]:
         yield f"within the schedule: {took} from now"
 
 
-def limits_of(answer: Mapping[str, Any]) -> PlanLimits:
-    """Return the limits of an answer of `/v1/limits`."""
+def limits_of(answer: Mapping[str, Any], own: str | None = None) -> PlanLimits:
+    """Return the limits of an answer of `/v1/limits`, or a job's `own` ones, such as `P=20`, where lower."""
     values = {row["name"]: row["limit"] for row in answer["limits"] if row["limit"] is not None}
-    return PlanLimits(**{limit.field: values[limit.name] for limit in LIMITS if limit.name in values})
+    limits = PlanLimits(**{limit.field: values[limit.name] for limit in LIMITS if limit.name in values})
+    return limits.lower(parse_limits(own or ""))
 
 
 def rate_of(answer: Mapping[str, Any], throttle: int | None = None) -> Rate:

@@ -386,12 +386,13 @@ def _preview(
     """Compute the forecast, with the limits and the schedule of the running server if it is its cluster."""
     own = source == Source()
     answer = client.get("/v1/limits") if own else None
-    limits = None if answer is None else limits_of(answer).lower(parse_limits(execution.limits or ""))
-    rate = Rate(BANDWIDTH, "assumed, because it is not the cluster of the server")
     if answer is not None:
-        rate = rate_of(answer, execution.throttle)
-    elif execution.throttle:
-        rate = Rate(execution.throttle, "the given throttle")
+        limits, rate = limits_of(answer, execution.limits), rate_of(answer, execution.throttle)
+    else:
+        limits = parse_limits(execution.limits or "")
+        rate = Rate(BANDWIDTH, "assumed, because it is not the cluster of the server")
+        if execution.throttle:
+            rate = Rate(execution.throttle, "the given throttle")
     schedule = client.get("/v1/schedule")["schedule"] if own else None
     targets = [((row.topic, row.partition), replicas) for row, replicas in proposal.changes.items()]
     result = forecast(targets, cluster, limits, rate.bytes, rate.of_others, elects=proposal.elects)

@@ -36,6 +36,7 @@ def test_partitions_that_wait_are_counted_and_the_first_is_named() -> None:
 def test_limits_are_read_from_the_api() -> None:
     rows = [{"name": "P", "limit": 5}, {"name": "B", "limit": None}, {"name": "throttle", "limit": 9}]
     assert limits_of({"limits": rows}) == PlanLimits(partitions=5)
+    assert limits_of({"limits": rows}, "P=9,B=2") == PlanLimits(partitions=5, per_broker=2)
 
 
 def test_the_rate_of_the_server_is_explained() -> None:

@@ -44,6 +44,15 @@ def test_the_json_has_the_plan(run: Propose) -> None:
     assert replicas(json.dumps(json.loads(out)["plan"])) == [[2, 3]]
 
 
+def test_a_dry_run_of_a_snapshot_forecasts_under_the_given_limits(run: Propose) -> None:
+    dry = "drain", "1", "--dry-run", "--format", "json"
+    waves = [
+        json.loads(run(cluster("---", (1, 2), (1, 2)), *dry, *limits)[1])["forecast"]["waves"]
+        for limits in ([], ["--limits", "P=1"])
+    ]
+    assert waves == [1, 2]
+
+
 def test_a_balance_keeps_leaders_when_asked_to(run: Propose) -> None:
     lopsided = cluster("--", (1, 2), (1, 2))
     assert "nothing to move" not in run(lopsided, "balance")[1]
