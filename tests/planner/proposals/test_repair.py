@@ -31,7 +31,7 @@ def test_each_replica_of_an_offline_broker_gets_another_one() -> None:
 
 
 def test_a_broker_that_is_not_registered_any_more_is_offline() -> None:
-    assert lists(repaired(cluster("---", (9, 1), (1, 2)))) == {0: (1, 2)} or {0: (1, 3)}
+    assert lists(repaired(cluster("---", (9, 1), (1, 2)))) in ({0: (1, 2)}, {0: (1, 3)})
 
 
 def test_nothing_is_lost() -> None:
