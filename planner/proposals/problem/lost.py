@@ -9,7 +9,7 @@ from common.wording import counted
 from planner.model.snapshot import Broker
 from planner.proposals.problem.arrays import Flags
 from planner.proposals.problem.goal import Goal
-from planner.proposals.problem.table import Columns
+from planner.proposals.problem.table import Columns, offline_in
 
 MOST_NAMED = 20
 """Most brokers that are named."""
@@ -20,11 +20,7 @@ def lost_replicas(cluster: Mapping[int, Broker], columns: Columns, goal: Goal) -
 
     Those of a broker that is to keep what it has are waited for.
     """
-    live = [broker.id for broker in cluster.values() if broker.live]
-    lost: Flags = ~np.isin(columns.ids, [*live, *goal.receive_nothing])
-    if columns.failed is not None:
-        lost |= columns.failed & ~np.isin(columns.ids, [*goal.receive_nothing])
-    return lost
+    return offline_in(cluster, columns) & ~np.isin(columns.ids, [*goal.receive_nothing])
 
 
 def rows_of(columns: Columns, replicas: Flags) -> Flags:

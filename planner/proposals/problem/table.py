@@ -232,8 +232,7 @@ def table_of(
     `factors` has the wanted factor of each partition.
     """
     brokers, replicas = _lists(sorted(cluster), columns)
-    live = np.array([broker in cluster and cluster[broker].live for broker in brokers.tolist()], np.bool_)
-    state = _states(columns, replicas, live)
+    state = _states(columns, replicas, offline_in(cluster, columns))
     left_out = [(row, why) for row, why in _obstacles(columns, brokers, replicas, state) if chosen[row]]
     free = chosen.copy()
     free[[row for row, _ in left_out]] = False
@@ -264,8 +263,15 @@ def _own(columns: Columns, replicas: Ints) -> Ints:
     return own
 
 
-def _states(columns: Columns, replicas: Ints, live: Flags) -> Ints:
-    """Return the state of each replica.
+def offline_in(cluster: Mapping[int, Broker], columns: Columns) -> Flags:
+    """Return which replicas of `ids` are on brokers that are not live, or in directories that have failed."""
+    live = [broker.id for broker in cluster.values() if broker.live]
+    offline: Flags = ~np.isin(columns.ids, live)
+    return offline if columns.failed is None else offline | columns.failed
+
+
+def _states(columns: Columns, replicas: Ints, is_offline: Flags) -> Ints:
+    """Return the state of each replica. `is_offline` has a flag for each of `Columns.ids`.
 
     Where none is in the ISR, the ISR is not known: those on live brokers are in sync.
     """
@@ -273,9 +279,8 @@ def _states(columns: Columns, replicas: Ints, live: Flags) -> Ints:
     in_isr = np.zeros(replicas.shape, np.bool_)
     in_isr[there] = columns.in_isr
     in_isr |= ~in_isr.any(axis=1, keepdims=True)
-    offline = there & ~live[replicas]
-    if columns.failed is not None:
-        offline[there] |= columns.failed
+    offline = np.zeros(replicas.shape, np.bool_)
+    offline[there] = is_offline
     return np.where(offline, OFFLINE, np.where(there & ~in_isr, BEHIND, IN_SYNC)).astype(np.int8)
 
 
