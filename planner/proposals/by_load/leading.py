@@ -110,18 +110,11 @@ class _Leading:
         It is 0 where no broker is above its range, or if it is not known.
         """
         targets = able_targets(self._sets, self._may_lead, self._leaders)
-        above = np.atleast_1d((self._loads > self._ranges.most)[able].any(axis=0))
+        share = np.where(able[:, None], self._ranges.share, 0.0)
+        columns = zip(self._loads.T, self._ranges.most.T, share.T, self._weights.T, strict=True)
         return [
-            least_highest(
-                self._loads[:, load],
-                np.where(able, self._ranges.share[:, load], 0.0),
-                self._weights[:, load],
-                self._leaders,
-                targets,
-            )
-            if above[load]
-            else 0.0
-            for load in range(len(above))
+            least_highest(loads, fair, weights, self._leaders, targets) if (loads > most)[able].any() else 0.0
+            for loads, most, fair, weights in columns
         ]
 
     def _improve(self, broker: int) -> bool:
