@@ -173,10 +173,9 @@ def _load_lines(proposal: Proposal) -> Iterator[str]:
             more = counted(len(outside) - MOST_LINES, "more broker")
             yield f"and {more} outside of the range of {change.load}"
     if proposal.bytes_bound and proposal.loads and proposal.bytes:
-        yield (
-            f"no plan within the ranges copies fewer than {in_bytes(proposal.bytes_bound)}; about"
-            f" {in_bytes(proposal.bytes_estimate)} if replicas could be divided"
-        )
+        about = f"; about {in_bytes(proposal.bytes_estimate)} if replicas could be divided"
+        bound = f"no plan within the ranges copies fewer than {in_bytes(proposal.bytes_bound)}"
+        yield bound + (about if proposal.bytes_estimate else "")
 
 
 def _plan(lists: Lists) -> dict[str, Any]:

@@ -48,6 +48,11 @@ def test_an_accepted_plan_that_moves_nothing_does_not_claim_to_meet_the_goal() -
     assert summary(uneven)[0] == "nothing to move: no plan comes nearer to the goal"
 
 
+def test_bytes_that_no_program_has_estimated_are_not_named() -> None:
+    lines = summary(propose(problem(HOT, "drain", "4", by="out", allow_partial=True)))
+    assert "no plan within the ranges copies fewer than 3 B" in lines
+
+
 def test_a_drain_of_a_large_cluster_keeps_all_ranges_and_moves_no_more() -> None:
     balanced = carried_out(snapshot := large(), propose(problem(snapshot, "balance", by="replicas,load")))
     proposal = propose(problem(balanced, "drain", "3", by="bytes,in", tolerance="10%"))
