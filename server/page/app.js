@@ -96,7 +96,7 @@ async function show(read) {
   setHidden(element("login"), true);
   document.body.classList.remove("locked");
   setHidden(element("leave"), !hasToken());
-  events.open();
+  if (!live.sleeps) events.open(); // The tab may have been hidden while it was read.
 }
 
 // Why nothing new is shown: a word, and a line. Errors that are not of a request are faults of the page.
@@ -158,7 +158,7 @@ element("skip").addEventListener("click", (event) => {
 startTheme();
 startKeys(ROUTES, app.go);
 new Search((address) => find(ROUTES, address) !== null, app.go);
-document.addEventListener("visibilitychange", () => document.hidden && !wanted() && events.close());
+document.addEventListener("visibilitychange", () => live.sleeps && events.close());
 drawPages(ROUTES);
 router.open();
 live.run();

@@ -32,13 +32,13 @@ export class Live {
   }
 
   // Whether nobody looks: then nothing is read.
-  get #sleeps() {
+  get sleeps() {
     return document.hidden && !this.watching();
   }
 
   // One refresh runs at a time. A request during it starts another one after it.
   async refresh(paced = false) {
-    if (paced && this.#sleeps) return;
+    if (paced && this.sleeps) return;
     this.#asked = true;
     this.#paced &&= paced;
     this.#refreshing ??= this.#round();
@@ -92,7 +92,7 @@ export class Live {
 
   #turn() {
     // A refresh that runs already is new enough.
-    if (!this.#sleeps && !this.locked && !this.#refreshing) this.refresh(true);
+    if (!this.sleeps && !this.locked && !this.#refreshing) this.refresh(true);
     else this.#later(0);
   }
 }

@@ -119,6 +119,26 @@ def test_a_hidden_tab_asks_for_nothing(site: Site) -> None:
     page.wait(f"window.asked > {asked}")
 
 
+def test_a_tab_that_is_hidden_during_a_refresh_does_not_ask_for_events(site: Site) -> None:
+    hides = """
+    window.posted = [];
+    window.SharedWorker = class {
+      port = { postMessage: (message) => window.posted.push(message) };
+    };
+    const counted = window.fetch;
+    window.fetch = async (...given) => {
+      const answer = await counted(...given);
+      if (window.hidesNow) window.hide(true);
+      return answer;
+    };"""
+    page = site.open("", FAST + HIDABLE + hides)
+    page.wait("window.posted.length")
+    page.run("window.hidesNow = true")
+    page.wait("window.isHidden")
+    refreshed(page)
+    assert page.run("window.posted.at(-1)") == {"close": True}
+
+
 def test_what_the_user_asked_for_is_read_though_the_stream_asks_too(site: Site) -> None:
     paced = site.open().run(
         """(async () => {
