@@ -2,7 +2,7 @@
 "use strict";
 
 const SHARE = 100; // The pause after an answer is at least this multiple of the time that it took,
-const LONGEST_MS = 60_000; // but not longer than this.
+const LONGEST_MS = 60_000; // but not longer than this, whatever `load` wants.
 
 export class Reader {
   #due = 0;
@@ -37,7 +37,7 @@ export class Reader {
       const began = performance.now();
       const pause = (await this.load()) ?? 0;
       const ended = performance.now();
-      this.#due = ended + Math.max(this.every, pause, Math.min(LONGEST_MS, SHARE * (ended - began)));
+      this.#due = ended + Math.max(this.every, Math.min(LONGEST_MS, Math.max(pause, SHARE * (ended - began))));
     } while (this.#again);
   }
 }

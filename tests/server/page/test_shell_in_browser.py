@@ -157,6 +157,29 @@ def test_what_the_user_asked_for_is_read_though_the_stream_asks_too(site: Site) 
     assert paced == [True, False]
 
 
+def test_a_reader_reads_once_a_minute_at_least(site: Site) -> None:
+    loads = site.open().run(
+        """(async () => {
+          const { Reader } = await import("/reader.js");
+          let loads = 0;
+          const reader = new Reader(async () => {
+            loads += 1;
+            return 1e9;
+          }, 1000);
+          const seen = [];
+          const began = performance.now();
+          for (const after of [0, 50_000, 61_000]) {
+            performance.now = () => began + after;
+            await reader.read();
+            seen.push(loads);
+          }
+          delete performance.now;
+          return seen;
+        })()"""
+    )
+    assert loads == [1, 1, 2]
+
+
 def test_an_address_without_a_page_says_so(site: Site) -> None:
     page = site.open("#/nowhere")
     assert page.text("#content h1") == "There is no such page"
