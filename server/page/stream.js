@@ -18,14 +18,14 @@ export class Log {
   #changed = new Map(); // partitions by job and state since the last flush
 
   constructor() {
-    this.lines = []; // the newest first: { id, ms, text, job }
+    this.lines = []; // the newest first: { id, ms, text }
     this.number = 0;
     this.isOpen = false; // whether events arrive
   }
 
-  #add(text, job = null) {
+  #add(text) {
     this.number += 1;
-    this.lines.unshift({ id: this.number, ms: Date.now(), text, job });
+    this.lines.unshift({ id: this.number, ms: Date.now(), text });
     this.lines.splice(KEPT);
   }
 
@@ -56,7 +56,7 @@ export class Log {
     if (event.state === "ended") this.#states.delete(event.job);
     if (before === event.state) return;
     const words = { running: before ? `Job ${event.job} is resumed.` : `Job ${event.job} was accepted: ${counted(event.total, "partition")}.`, paused: `Job ${event.job} is paused.`, ended: ended(event) };
-    this.#add(words[event.state], event.job);
+    this.#add(words[event.state]);
   }
 
   #partition({ job, state, topic, partition }) {
@@ -68,15 +68,13 @@ export class Log {
     if (group.names.length < NAMED) group.names.push(`${topic}-${partition}`);
   }
 
-  // Writes what has happened to partitions; returns whether there was something.
+  // Writes what has happened to partitions.
   flush() {
     for (const { job, state, names, number } of this.#changed.values()) {
       const which = number > names.length ? `${count(number)} partitions` : names.join(", ");
-      this.#add(`Job ${job}: ${which} ${state === "waiting" ? "blocked" : state}.`, job);
+      this.#add(`Job ${job}: ${which} ${state === "waiting" ? "blocked" : state}.`);
     }
-    const some = this.#changed.size > 0;
     this.#changed.clear();
-    return some;
   }
 }
 
