@@ -39,8 +39,9 @@ export function movesText({ moving_in: incoming, moving_out: outgoing, rate_in: 
   return [part("in", incoming, rateIn), part("out", outgoing, rateOut)].filter(Boolean).join(", ");
 }
 
-// A link to the builder of plans with the goal filled in.
-export const planLink = (text, query, kind = "") => h("a", { class: `button ${kind}`, href: `#/plan/propose?${new URLSearchParams(query)}` }, text);
+// The builder of plans with the goal filled in: its address, and a link to it.
+export const planAddress = (query) => `#/plan/propose?${new URLSearchParams(query)}`;
+export const planLink = (text, query, kind = "") => h("a", { class: `button ${kind}`, href: planAddress(query) }, text);
 
 // A regular expression that matches exactly this topic.
 export const onlyTopic = (topic) => topic.replace(/[.]/g, "\\.");

@@ -2,7 +2,7 @@
 "use strict";
 
 import { get } from "./api.js";
-import { planLink } from "./broker_words.js";
+import { planAddress } from "./broker_words.js";
 import { Table, h, link, setAttribute, setHidden, setText } from "./dom.js";
 import { bytes, count, counted, rate } from "./format.js";
 import { ClusterMap, diskOf, marksOf } from "./map.js";
@@ -133,7 +133,7 @@ export class FlowView {
   // They keep their nodes: the focus may be on one of them.
   #newFacts() {
     const lines = [h("strong"), h("span"), h("span"), h("span")];
-    const links = [h("a", { class: "button" }), planLink("Drain…", { goal: "drain" })];
+    const links = [h("a", { class: "button" }), h("a", { class: "button" }, "Drain…")];
     return h("div", { class: "chosen-broker", hidden: true }, lines, links, h("button", { type: "button", onclick: () => this.choose(null) }, "Show all flows"));
   }
 
@@ -158,7 +158,7 @@ export class FlowView {
     const [open, drain] = this.facts.querySelectorAll("a");
     setAttribute(open, "href", `#/brokers/${broker.id}`);
     setText(open, `Open broker ${broker.id}`);
-    setAttribute(drain, "href", `#/plan/propose?goal=drain&brokers=${broker.id}`);
+    setAttribute(drain, "href", planAddress({ goal: "drain", brokers: broker.id }));
     setHidden(drain, !this.app.mayChange);
   }
 }
