@@ -16,9 +16,9 @@ const NARROW = matchMedia("(max-width: 700px)"); // windows in which the tables 
 
 // The live broker whose disks are the fullest; where no disk is known, the one that holds the most. Null without data.
 function fullest(brokers) {
-  const known = brokers.filter((each) => each.disk_total);
-  const share = known.length ? (each) => each.disk_used / each.disk_total : (each) => each.bytes;
-  const from = (known.length ? known : brokers).filter((each) => each.live);
+  const live = brokers.filter((each) => each.live);
+  const known = live.filter((each) => each.disk_total);
+  const [from, share] = known.length ? [known, (each) => each.disk_used / each.disk_total] : [live, (each) => each.bytes];
   const best = from.reduce((found, each) => (found === null || share(each) > share(found) ? each : found), null);
   return best && share(best) > 0 ? best : null;
 }
