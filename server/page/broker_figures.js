@@ -2,7 +2,7 @@
 "use strict";
 
 import { Table, h } from "./dom.js";
-import { bytes, count, rate } from "./format.js";
+import { bytes, capital, count, rate } from "./format.js";
 import { shape } from "./svg.js";
 
 const SHOWN = 60; // brokers in a chart: those that change most
@@ -37,7 +37,7 @@ function chart(all, name, format, note = "") {
   });
   const which = rows.length < all.length ? ` of the ${SHOWN} brokers that change most` : "";
   const reasons = rows.filter((each) => each.reason).map((each) => h("li", {}, `broker ${each.broker}: ${each.reason}`));
-  return h("figure", {}, h("figcaption", {}, h("strong", {}, `${name[0].toUpperCase()}${name.slice(1)}${which}`), note && ` ${note}`), drawing, reasons.length ? h("ul", {}, ...reasons) : null);
+  return h("figure", {}, h("figcaption", {}, h("strong", {}, `${capital(name)}${which}`), note && ` ${note}`), drawing, reasons.length ? h("ul", {}, ...reasons) : null);
 }
 
 const RATES = ["in", "out", "leaders-in", "cpu"];

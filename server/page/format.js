@@ -79,6 +79,9 @@ export function clock(ms) {
   return isToday(then) ? hours(then) : `${hours(then)} on ${then.toLocaleDateString([], { weekday: "short", day: "numeric", month: "short" })}`;
 }
 
+// With a capital letter first, as a sentence; nothing stays nothing.
+export const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
+
 // Names may contain invisible characters, such as marks that reverse the text's direction: show their codes.
 export const visible = (text) =>
   String(text ?? "").replace(/[\p{C}\u2028\u2029]/gu, (character) => `\\u{${character.codePointAt(0).toString(16)}}`);

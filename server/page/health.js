@@ -1,7 +1,7 @@
 // The health of the cluster in words.
 "use strict";
 
-import { time } from "./format.js";
+import { capital, time } from "./format.js";
 
 const GUARD = { 0: "The health guard starts repairs only.", 1: "The health guard starts one step at a time." };
 const GUARD_OFF = "The health guard is off: steps start nevertheless.";
@@ -14,7 +14,7 @@ function unseen(health) {
 // What is wrong, one line each; empty when nothing is.
 export function problemLines({ health }) {
   const guard = health.trouble ? [`${GUARD[health.holds] ?? GUARD_OFF} It found: ${health.trouble}`] : [];
-  return health.unseen_since_ms ? [unseen(health)] : [...health.problems.map((line) => line[0].toUpperCase() + line.slice(1)), ...guard];
+  return health.unseen_since_ms ? [unseen(health)] : [...health.problems.map(capital), ...guard];
 }
 
 // The state of everything in a word or two, and its kind: `good`, `warn` or `bad`.

@@ -3,7 +3,7 @@
 
 import { get } from "./api.js";
 import { Table, h, setAttribute, setHidden, setText } from "./dom.js";
-import { count, duration } from "./format.js";
+import { capital, count, duration } from "./format.js";
 
 const PAUSE_MS = 250; // between the last key and the search
 const LEAST_MS = 2_000; // between two reads of the list,
@@ -171,7 +171,7 @@ export function basisText({ counted_ms: countedAt, seen_ms: seenAt, sizes_ms: si
   ].filter(([, at]) => at !== null && ago(at) >= OLD_SECONDS).map(([what, at]) => `${what} ${duration(ago(at))} ago`);
   if (sizesAt === null) old.push("sizes are not measured yet");
   const text = old.join(", ");
-  return text && `${text[0].toUpperCase()}${text.slice(1)}.`;
+  return text && `${capital(text)}.`;
 }
 
 const shown = new WeakMap(); // the row that each cell shows, as text

@@ -3,7 +3,7 @@
 
 import { RequestError, get } from "../api.js";
 import { h, section, setHidden, setText } from "../dom.js";
-import { duration } from "../format.js";
+import { capital, duration } from "../format.js";
 import { JobCard } from "../job_card.js";
 import { JobFiles } from "../job_files.js";
 import { JobLife } from "../job_life.js";
@@ -21,8 +21,7 @@ const SHARE = 100; // The pause after a read is this multiple of its duration: a
 function summary(job, allPaused) {
   const copy = job.copied ? `, ${duration(job.copied.seconds_left) || "unknown time"} left` : "";
   const back = job.rolled_back_by ? `. Rolled back by job ${job.rolled_back_by}` : "";
-  const kind = kindOf(job);
-  return `${kind[0].toUpperCase()}${kind.slice(1)}, by ${by(job)}. ${stateOf(job, allPaused)}: ${howFar(job).text}${copy}${back}.`;
+  return `${capital(kindOf(job))}, by ${by(job)}. ${stateOf(job, allPaused)}: ${howFar(job).text}${copy}${back}.`;
 }
 
 // The job may have been deleted.
