@@ -58,7 +58,7 @@ export const list = (replicas) =>
 export const two = (number) => String(number).padStart(2, "0");
 
 const date = (then) => `${then.getFullYear()}-${two(then.getMonth() + 1)}-${two(then.getDate())}`;
-const hours = (then) => `${two(then.getHours())}:${two(then.getMinutes())}`;
+export const hours = (then) => `${two(then.getHours())}:${two(then.getMinutes())}`;
 const isToday = (then) => then.toDateString() === new Date().toDateString();
 
 // Date and time to the second, as they sort, in the time zone of the browser.

@@ -1,7 +1,7 @@
 // Round numbers for the axes of charts.
 "use strict";
 
-import { two } from "./format.js";
+import { hours, two } from "./format.js";
 
 const FACTORS = [1, 2, 5, 10];
 
@@ -35,6 +35,5 @@ export function timeTicks(from, until, most) {
 export function timeLabel(at, step) {
   const then = new Date(at);
   if (step >= DAY) return then.toLocaleDateString(undefined, { day: "numeric", month: "short" });
-  const clock = `${two(then.getHours())}:${two(then.getMinutes())}`;
-  return step < MINUTE ? `${clock}:${two(then.getSeconds())}` : clock;
+  return step < MINUTE ? `${hours(then)}:${two(then.getSeconds())}` : hours(then);
 }

@@ -2,6 +2,8 @@
 // Pure functions; `fromPeriods` and `toText` translate from and to the schedule of the server.
 "use strict";
 
+import { two } from "./format.js";
+
 export const DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 export const DAY = 24 * 60;
 
@@ -12,7 +14,7 @@ const minutes = (text) => {
   return 60 * hours + rest;
 };
 
-export const clock = (at) => `${String(Math.floor(at / 60)).padStart(2, "0")}:${String(at % 60).padStart(2, "0")}`;
+export const clock = (at) => `${two(Math.floor(at / 60))}:${two(at % 60)}`;
 
 // Makes the time of a day open with this throttle, or closed if `throttle` is undefined. Returns a new week.
 export function paint(week, day, from, to, throttle) {

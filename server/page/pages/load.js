@@ -4,7 +4,7 @@
 import { get, post } from "../api.js";
 import { badge, facts } from "../build.js";
 import { Table, h, progress, section, setButtons, setHidden, setText } from "../dom.js";
-import { duration, rate } from "../format.js";
+import { duration, rate, two } from "../format.js";
 import { content } from "../listing.js";
 import { partitionLink, partitionName } from "../partition_words.js";
 import { topicLink } from "./topics.js";
@@ -40,7 +40,7 @@ function skew(rows, total) {
   return `${((Math.max(...rates) * rates.length) / sum).toFixed(2)} times the mean`;
 }
 
-const hour = (number) => `${String(number % 24).padStart(2, "0")}:00`;
+const hour = (number) => `${two(number % 24)}:00`;
 
 function overall(answer) {
   const age = answer.measured_ms && duration(Math.max(0, Math.round((Date.now() - answer.measured_ms) / 1000)));
