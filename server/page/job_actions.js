@@ -15,9 +15,9 @@ const LIMITS = ["R", "P", "L", "C", "B"];
 function readLimits(text) {
   const changes = Object.fromEntries(LIMITS.map((name) => [name, null]));
   for (const part of text.split(/[\s,]+/).filter(Boolean)) {
-    const [, name, value] = part.match(/^([RPLCB])=([1-9]\d{0,8})$/i) ?? [];
-    if (!name) throw new Error(`"${part}": expected a limit such as P=20; names are ${LIMITS.join(", ")}.`);
-    changes[name.toUpperCase()] = Number(value);
+    const [, name, value] = part.toUpperCase().match(/^([A-Z])=([1-9]\d{0,8})$/) ?? [];
+    if (!LIMITS.includes(name)) throw new Error(`"${part}": expected a limit such as P=20; names are ${LIMITS.join(", ")}.`);
+    changes[name] = Number(value);
   }
   return changes;
 }
@@ -65,7 +65,7 @@ export function jobActions(app) {
       const field = { label: "Limits, such as P=20 B=2; nothing for none", value: own, read: readLimits };
       const answer = await ask(`Limits of job ${job.id}`, lines, "Change", field);
       if (answer) {
-        const changed = Object.entries(answer.value).filter(([, value]) => value !== null).map(([name, value]) => `${name}=${value}`).join(" ");
+        const changed = limitsText(Object.entries(answer.value).map(([name, limit]) => ({ name, limit })));
         await act(`Limits of job ${job.id}: ${own || "none"} → ${changed || "none"}.`, () => post(`v1/jobs/${job.id}/limits`, answer.value));
       }
     },

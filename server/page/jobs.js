@@ -70,7 +70,8 @@ const badge = (of) => ({
   },
 });
 
-export const limitsText = (limits) => limits.map(({ name, limit }) => `${name}=${limit}`).join(" ");
+// Limits of a job, as `P=20 B=2`; those that are null are left out.
+export const limitsText = (limits) => limits.filter(({ limit }) => limit !== null).map(({ name, limit }) => `${name}=${limit}`).join(" ");
 
 export function kindOf(job) {
   if (job.ended_ms) return kind(job);

@@ -32,7 +32,7 @@ export async function changeAsItIs(name, app) {
   else await changeLimit(read.limits.find((limit) => limit.name === name), app);
 }
 
-const titleOf = (name) => (name in NAMES ? `${NAMES[name]}${name.length === 1 ? ` (limit ${name})` : ""}` : `Limit ${name}`);
+const titleOf = (name) => `${NAMES[name]}${name.length === 1 ? ` (limit ${name})` : ""}`;
 
 async function changeLimit(limit, app) {
   const waits = app.status.reasons
