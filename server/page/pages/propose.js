@@ -21,19 +21,19 @@ import { readUntil, untilLine } from "../until.js";
 
 const POLL_MS = 500;
 
-function copyProof({ fewest_bytes_proven: proven, bytes_bound: bound, loads }) {
-  return proven ? "no plan copies fewer: proven" : loads.length && bound ? `at least ${bytes(bound)} are needed` : "";
+// A number of the plan in its unit, and whether any plan does with less; `least` is what all need, 0 where that is not said.
+function proved(number, unit, verb, isProven, least) {
+  const proof = isProven ? `no plan ${verb} fewer: proven` : least ? `at least ${unit(least)} are needed` : null;
+  return h("span", {}, unit(number), proof && h("small", { class: isProven ? "proof" : null }, proof));
 }
 
 // The proposal in numbers, the proof first.
 function numbers(figures) {
-  const { forecast, moves, moves_bound: bound } = figures;
-  const proof = figures.fewest_moves_proven ? "no plan moves fewer: proven" : bound ? `at least ${count(bound)} are needed` : "";
+  const { forecast, moves, loads } = figures;
   const ends = forecast && moves && forecast.scheduled_seconds !== null ? `about ${clock(Date.now() + 1000 * forecast.scheduled_seconds)}` : null;
-  const proven = (value, words) => h("span", {}, value, words && h("small", { class: words.endsWith("proven") ? "proof" : "" }, words));
   return facts([
-    ["replicas to copy", moves ? proven(count(moves), proof) : "none"],
-    ["bytes to copy", moves ? proven(bytes(figures.bytes), copyProof(figures)) : null],
+    ["replicas to copy", moves ? proved(moves, count, "moves", figures.fewest_moves_proven, figures.moves_bound) : "none"],
+    ["bytes to copy", moves ? proved(figures.bytes, bytes, "copies", figures.fewest_bytes_proven, loads.length ? figures.bytes_bound : 0) : null],
     ["partitions that change", count(figures.partitions)],
     ["leaders that change", count(figures.leader_changes)],
     ["takes", forecast && moves ? duration(forecast.seconds) || "less than 1 s" : null],
