@@ -5,7 +5,7 @@ import { get } from "./api.js";
 import { planAddress } from "./broker_words.js";
 import { Table, h, link, setAttribute, setHidden, setText } from "./dom.js";
 import { bytes, count, counted, rate } from "./format.js";
-import { ClusterMap, diskOf, marksOf } from "./map.js";
+import { ClusterMap, diskOf, marksOf, rackName } from "./map.js";
 import { Reader } from "./reader.js";
 
 const EVERY_MS = 3000;
@@ -23,7 +23,7 @@ function fullest(brokers) {
   return best && share(best) > 0 ? best : null;
 }
 
-const end = (value, by) => (by === "rack" ? (value === null ? "no rack" : `rack ${value}`) : `broker ${value}`);
+const end = (value, by) => (by === "rack" ? (value === null ? "no rack" : rackName(value)) : `broker ${value}`);
 
 // `query()` selects the flows, such as those of a job.
 export class FlowView {

@@ -45,7 +45,8 @@ export function diskOf(broker) {
   return `${part < 0.01 ? bytes(broker.disk_used) : percent(broker.disk_used, broker.disk_total)} of ${bytes(broker.disk_total)}`;
 }
 
-const rackName = (name, noun = "rack") => (/^rack/i.test(name) ? name : `${noun} ${name}`);
+// Many racks are called `rack-a`: these need no word before their name.
+export const rackName = (name, noun = "rack") => (/^rack/i.test(name) ? name : `${noun} ${name}`);
 
 const moves = ({ rate_in: into, rate_out: out }) => [into ? `↓\u00a0${rate(into)}` : "", out ? `↑\u00a0${rate(out)}` : ""].filter(Boolean);
 
