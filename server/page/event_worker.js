@@ -10,17 +10,17 @@ const streams = new Map(); // by token
 
 // A stream, and the tabs that get its events: the time at which each asked last, by its port.
 class Shared {
-  #start = null; // the first event of the stream, which a tab that comes later gets, too
+  #state = null; // the event that last said whether the stream is open: a tab that comes later gets it, too
   tabs = new Map();
   reader = new EventReader((event) => this.#pass(event));
 
   #pass(event) {
-    if (event.event === "start" || event.event === "closed") this.#start = event;
+    if (event.event === "start" || event.event === "closed") this.#state = event;
     for (const port of this.tabs.keys()) port.postMessage(event);
   }
 
   want(port, token) {
-    if (!this.tabs.has(port) && this.#start) port.postMessage(this.#start);
+    if (!this.tabs.has(port) && this.#state) port.postMessage(this.#state);
     this.tabs.set(port, performance.now());
     this.reader.open(token);
   }
