@@ -18,7 +18,7 @@ export function newThroughput() {
   const charts = new BrokerCharts("throughput", { label: (id) => `Throughput of broker ${id} in the last hour; the arrow keys read it`, format: rate });
   const node = section("throughput", "Throughput in the last hour", ...charts.nodes);
   node.hidden = true;
-  let drawn = null; // the time of the last sample that is drawn
+  let drawn; // the time of the last sample that is drawn
   return {
     node,
     async update() {
@@ -27,8 +27,9 @@ export function newThroughput() {
         due = performance.now() + EVERY_MS;
         add(answer);
       }
-      if (drawn !== (known.times.at(-1) ?? null)) show(node, charts);
-      drawn = known.times.at(-1) ?? null;
+      const last = known.times.at(-1);
+      if (drawn !== last) show(node, charts);
+      drawn = last;
     },
     close: () => charts.close(),
   };
