@@ -104,6 +104,7 @@ def drain_the_fullest_broker(walk: Walk) -> None:
 def see_a_stopped_broker(walk: Walk) -> None:
     """Stop the broker that receives most: it is named as the reason, and drawn; then start it again."""
     site, page = walk.site, walk.page
+    site.until(lambda: site.api.get("flows").json()["flows"])  # They are measured every few seconds.
     broker = site.api.get("flows").json()["flows"][0]["target"]
     site.post(f"brokers/{broker}/stop")
     walk.go("o", "#/")
