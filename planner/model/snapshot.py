@@ -119,6 +119,11 @@ class Partition(NamedTuple):
         return {*self.replicas, *(self.target or ()), *self.meanwhile}
 
     @property
+    def settled(self) -> bool:
+        """Whether no reassignment, undoing of one, or deletion is under way or queued."""
+        return self.target is None and not self.meanwhile
+
+    @property
     def deleting(self) -> bool:
         """Whether the topic waits for its deletion."""
         return self.target == ()

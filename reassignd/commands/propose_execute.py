@@ -242,7 +242,7 @@ def watch(
             submit_plan(placing, proposal, execution._replace(wait=True, timeout=left), Shown(output_format))
         else:
             placing.reserve()
-            if all(cluster.partitions[key].target is None for key in partitions):
+            if all(cluster.partitions[key].settled for key in partitions):
                 echo("\n".join(left_out_lines(proposal.left_out)), err=True)
                 return report(held, output_format)
             if output_format != JSON:

@@ -7,9 +7,10 @@ import pytest
 
 from planner.model.snapshot import Snapshot, lines
 from planner.proposals.problem.goal import Goal
+from planner.proposing import read_goal_options
 from reassignd import cli
 from reassignd.client import Client
-from reassignd.commands.propose_execute import Placing
+from reassignd.commands.propose_execute import Execution, Placing, watch
 from reassignd.config.errors import CommandError
 from tests.planner.proposals.builders import cluster
 from tests.reassignd.shell import PATIENCE_SECONDS, Shell, create_placed_topic, create_topic
@@ -243,6 +244,22 @@ def test_a_watched_drain_ends_when_no_partition_can_be_moved(
     printed = capsys.readouterr()
     assert printed.out.splitlines()[-1] == "broker 1 holds 1 replica: foo-0"
     assert "left out, all replicas are offline (1): 1 partition: foo-0" in printed.err
+
+
+def test_a_watched_drain_waits_for_the_end_of_a_step_that_is_being_undone(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    server = Server(cluster("---", (1, 2)))
+    row = server.cluster.partitions["foo", 0]
+    server.cluster.partitions["foo", 0] = row._replace(meanwhile=(3,))
+
+    def undone(_: float) -> None:
+        server.cluster.partitions["foo", 0] = row
+
+    goal_options = read_goal_options(["drain", "3"], {})
+    options = (goal_options, Execution(execute=True, watch=True), lambda _: None, "text")
+    assert watch(cast(Client, server), *options, sleep=undone) == 0
+    assert capsys.readouterr().out == "broker 3 holds nothing; it can be stopped\n"
 
 
 @pytest.mark.parametrize("how", [(), ("--watch",)])
