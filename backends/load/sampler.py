@@ -149,12 +149,11 @@ class Sampler:
         read = await self._groups.measure(live, samples, problems)
         brokers = self._state.cluster.brokers
         hosts = {each: brokers[each].host for each in live if each in brokers}
-        leaders, wrote = self.answers.leaders.of, samples.newest_in()
-        measured = await self._off_loop.run(known_sums, wrote, leaders, live)
-        expected = Expected(hosts, measured)
+        leaders, wrote = self.answers.leaders, await self._off_loop.run(samples.newest_in)
+        expected = Expected(hosts, await self._off_loop.run(known_sums, wrote, leaders, live))
         told = await self._prometheus.measure(expected, self._wall_ms, problems.add)
         if told is not None:
-            read = await self._off_loop.run(split, told.bytes_out, samples.layout, leaders, read, wrote)
+            read = await self._off_loop.run(split, told.bytes_out, leaders, read, wrote)
         self._told = told or NOTHING
         now = self._clock.now()
         seconds, self._read_at = now - self._read_at, now

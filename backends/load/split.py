@@ -7,25 +7,20 @@ by its partitions would be wrong where they differ.
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from backends.load.layout import Layout
+from backends.load.leaders import Leaders
 from backends.load.profile import Floats, Rates
 from backends.load.wire import Ints
 
 
-def split(
-    told: Mapping[int, Mapping[str, float]],
-    layout: Layout,
-    leaders: npt.NDArray[np.int32],
-    read: Floats,
-    wrote: Rates,
-) -> Floats:
+def split(told: Mapping[int, Mapping[str, float]], leaders: Leaders, read: Floats, wrote: Rates) -> Floats:
     """Return bytes out by row, NaN for those of leaders of which nothing is told."""
+    layout = leaders.layout
     weights = _Weights(layout, np.nan_to_num(read), np.nan_to_num(wrote))
     out, elsewhere = np.full(layout.size, np.nan), np.zeros(len(layout.topics))
     for broker, topics in told.items():
-        led = np.flatnonzero(leaders == broker)
+        led = leaders.led(broker)
         totals = np.full(len(layout.topics), np.nan)
         for name, rate in topics.items():
             if (number := layout.numbers.get(name.encode())) is not None:
@@ -42,11 +37,11 @@ def split(
     return out
 
 
-def known_sums(rates: Rates, leaders: npt.NDArray[np.int32], brokers: Sequence[int]) -> Mapping[int, float]:
+def known_sums(rates: Rates, leaders: Leaders, brokers: Sequence[int]) -> Mapping[int, float]:
     """Return the sums of brokers as leaders, of those of which all is known."""
     sums = {}
     for broker in brokers:
-        led = rates[leaders == broker]
+        led = rates[leaders.led(broker)]
         if len(led) and not np.isnan(led).any():
             sums[broker] = float(led.sum(dtype=np.float64))
     return sums
