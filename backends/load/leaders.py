@@ -50,6 +50,10 @@ class Leaders:
         """Return the rows that a broker leads."""
         return self._led.get(broker, _NONE)
 
+    def chunks(self, broker: int) -> range:
+        """Return the numbers of a broker's requests for offsets."""
+        return range(-(-len(self.led(broker)) // CHUNK))
+
     def chunk(self, broker: int, chunk: int) -> Ints:
         """Return the rows of a request for offsets."""
         return self.led(broker)[chunk * CHUNK : (chunk + 1) * CHUNK]
@@ -66,14 +70,14 @@ class Leaders:
                 version,
                 [
                     (offsets_request(version, named, first), offsets_request(version, named, LATEST))
-                    for named in self._chunks(self.led(broker))
+                    for named in self._named(broker)
                 ],
             )
         return known[1]
 
-    def _chunks(self, led: Ints) -> Iterator[list[tuple[bytes, Ints]]]:
-        for start in range(0, len(led), CHUNK):
-            rows = led[start : start + CHUNK]
+    def _named(self, broker: int) -> Iterator[list[tuple[bytes, Ints]]]:
+        for chunk in self.chunks(broker):
+            rows = self.chunk(broker, chunk)
             topics = self.layout.topic_of[rows]
             starts = np.flatnonzero(np.diff(topics, prepend=-1))
             parts = zip(topics[starts].tolist(), np.split(rows, starts[1:]), strict=True)

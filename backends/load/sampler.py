@@ -16,7 +16,6 @@ from backends.load.asking import Brokers
 from backends.load.columns import Answer, Samples
 from backends.load.groups import Groups
 from backends.load.layout import Layout, Topic
-from backends.load.leaders import CHUNK
 from backends.load.problems import Problems, refusal
 from backends.load.profile import hour_of, hour_of_day
 from backends.load.profile_file import ProfileFile
@@ -238,7 +237,7 @@ class Sampler:
     async def _offsets(self, broker: int, *, is_first: bool) -> Ints:
         """Return the first or the last offset of each row that a broker leads."""
         leaders, found = self.answers.leaders, []
-        for chunk in range(-(-len(leaders.led(broker)) // CHUNK)):
+        for chunk in leaders.chunks(broker):
             encode = partial(leaders.body, broker, chunk, is_first)
             frame = await self._exchange(broker, ApiKey.LIST_OFFSETS, OFFSETS_VERSIONS, encode)
             found.append(await self._off_loop.run(self.answers.offsets, broker, chunk, frame))
