@@ -114,21 +114,27 @@ async def ask_every_broker(client: UpstreamPort) -> list[UpstreamTopic]:
 
 
 def merged(views: Iterable[Iterable[UpstreamTopic]]) -> list[UpstreamTopic]:
-    """Return one view: of each partition the newest row.
+    """Return one view: of each partition the newest row, with its offline replicas.
 
-    That is the row with the latest leader epoch, and of equal ones the longest list: a new leader epoch
-    begins when a reassignment or a cancel drops replicas, and none when replicas are only added.
+    The newest row has the latest leader epoch, and of equal ones the longest list: a new leader epoch begins
+    when a reassignment or a cancel drops replicas, and none when replicas are only added.
     """
     found: dict[str, UpstreamTopic] = {}
     for view in views:
         for topic in view:
             known = found.setdefault(topic.name, topic)
             if known.partitions != topic.partitions and known.id == topic.id:
-                rows = dict(known.partitions)
-                for number, row in topic.partitions.items():
-                    rows[number] = max(rows.get(number, row), row, key=_age)
-                found[topic.name] = known._replace(partitions=dict(sorted(rows.items())))
+                found[topic.name] = _newest_rows(known, topic)
     return list(found.values())
+
+
+def _newest_rows(known: UpstreamTopic, other: UpstreamTopic) -> UpstreamTopic:
+    rows, offline = dict(known.partitions), dict(known.offline)
+    for number, row in other.partitions.items():
+        if number not in rows or _age(row) > _age(rows[number]):
+            rows[number], offline[number] = row, other.offline.get(number, ())
+    offline = {number: replicas for number, replicas in offline.items() if replicas}
+    return known._replace(partitions=dict(sorted(rows.items())), offline=offline)
 
 
 def _age(row: UpstreamPartition) -> tuple[int, int]:

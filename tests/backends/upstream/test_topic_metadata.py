@@ -106,6 +106,13 @@ def test_the_newest_row_of_a_partition_is_in_the_view(old: UpstreamTopic, new: U
     assert shown([old], [new]) == shown([new], [old]) == expected
 
 
+def test_offline_replicas_are_those_of_the_newest_row() -> None:
+    failed = view((1, 4), 0)._replace(offline={0: (4,)})
+    replaced, failed_later = view((1, 5), 1), view((4, 1), 1)._replace(offline={0: (1,)})
+    for old, new in ((failed, replaced), (failed, failed_later)):
+        assert merged([[old], [new]])[0].offline == merged([[new], [old]])[0].offline == new.offline
+
+
 async def test_live_brokers_are_asked_and_those_that_do_not_answer_are_left_out() -> None:
     client = Scripted(4)
     client.brokers = {**client.brokers, 4: ListedBroker(4, "localhost", 9004, fenced=True)}
