@@ -139,11 +139,13 @@ def _partition(
     failed: Replicas,
 ) -> DescribedPartition:
     stored, move, current, isr, target = log_dirs.of(key), moves.get(key), row.replicas, row.isr, None
+    meanwhile: Replicas = ()
     if move is not None:
         current = tuple(broker for broker in row.replicas if broker not in move.adding) or row.replicas
         isr, target = tuple(broker for broker in row.isr if broker in current), move.target
+        named = {*current, *target}
+        meanwhile = tuple(broker for broker in row.replicas if broker not in named)
     own = [stored.get(broker) for broker in current]
-    meanwhile = tuple(broker for broker in row.replicas if broker not in {*current, *(target or ())})
     return DescribedPartition(
         key,
         current,
