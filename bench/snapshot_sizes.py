@@ -73,7 +73,8 @@ class Sizes:
     def size(self, key: TopicPartition) -> int | None:
         """Return the bytes of the leader's replica."""
         known: Any = self.state.cluster
-        return known.copied_size(key) if hasattr(known, "copied_size") else known.sizes.get(key)  # type: ignore[no-any-return]
+        size: int | None = known.copied_size(key) if hasattr(known, "copied_size") else known.sizes.get(key)
+        return size
 
     def stored(self, key: TopicPartition) -> Any:
         """Return all replicas."""
@@ -82,7 +83,8 @@ class Sizes:
 
 def state() -> State:
     """Return the state of a gateway that has measured all replicas."""
-    result: Any = State(mode=GATEWAY)
+    result = State(mode=GATEWAY)
+    cluster: Any = result.cluster
     for number in range(1, BROKERS + 1):
         result.put(Registration(number, f"kafka-{number}", 9092, f"rack-{number % 3}", 0))
     for topic, number, replicas, sizes, dirs in rows():
@@ -90,14 +92,14 @@ def state() -> State:
             result.put(Topic(topic, topic.encode().ljust(16)))
         result.put(Record(topic, number, replicas, replicas, replicas[0]))
         key = TopicPartition(topic, number)
-        if hasattr(result.cluster, "stored"):
+        if hasattr(cluster, "stored"):
             from controller.model.replicas import StoredReplica
 
             found = [*map(StoredReplica, replicas, sizes, dirs)]
-            result.cluster.measure({key: sizes[0]}, {}, {key: found})
+            cluster.measure({key: sizes[0]}, {}, {key: found})
         else:
-            result.cluster.sizes[key] = sizes[0]
-    return result  # type: ignore[no-any-return]
+            cluster.sizes[key] = sizes[0]
+    return result
 
 
 def serve(_: Path) -> Callable[[], object]:
