@@ -152,13 +152,13 @@ async def lateness(late: list[float]) -> None:
         late.append(perf_counter() - began - 0.002)
 
 
-async def another_view(sampler: Sampler) -> None:
-    """Wait until a round has ended."""
+async def rounds(sampler: Sampler, count: int) -> None:
+    """Wait until so many rounds have ended."""
     view = sampler.view
-    while True:
-        await asyncio.sleep(0.5)
+    while count:
+        await asyncio.sleep(0.1)
         if sampler.view is not view:
-            return
+            view, count = sampler.view, count - 1
 
 
 async def measure(partitions: int, brokers: int) -> None:
@@ -175,17 +175,16 @@ async def measure(partitions: int, brokers: int) -> None:
     used: list[float] = []
     cpu, spent = process_time(), 0.0
     while len(used) < ROUNDS:
-        await another_view(sampler)
+        await rounds(sampler, 1)
         used.append(process_time() - cpu - (fake.spent - spent))
         cpu, spent = process_time(), fake.spent
     memory = (getrusage(RUSAGE_SELF).ru_maxrss - before) / 1024
     # The watch takes as much time as a round does, so it runs in rounds of its own. The brokers make no
     # answers on the loop meanwhile.
     fake.kept = {}
-    await another_view(sampler)
+    await rounds(sampler, 1)
     watch = asyncio.create_task(lateness(late))
-    await another_view(sampler)
-    await another_view(sampler)
+    await rounds(sampler, 2)
     for task in (watch, run):
         task.cancel()
     await asyncio.gather(watch, run, return_exceptions=True)

@@ -27,6 +27,7 @@ from backends.load.sampler import Sampler, Timing
 from backends.prometheus.source import Prometheus
 from backends.state_topic.kafka_log import KafkaStateLog
 from backends.upstream.client import UpstreamClient
+from bench.load_sampler import rounds
 from common.address import Address
 from common.clock import RealClock, wall_clock
 from common.off_loop import InlineExecutor, WorkerThread
@@ -224,15 +225,6 @@ async def made(cluster: KafkaCluster, client: UpstreamClient) -> State:
     return state
 
 
-async def rounds(sampler: Sampler, count: int) -> None:
-    """Wait until so many rounds have ended."""
-    view = sampler.view
-    while count:
-        await asyncio.sleep(0.1)
-        if sampler.view is not view:
-            view, count = sampler.view, count - 1
-
-
 def commit(consumer: KafkaConsumer, records: int) -> None:
     """Commit as the offset of a group what was written to the topic `small`."""
     consumer.commit({TopicPartition("small", 0): OffsetAndMetadata(records, "", -1)})
@@ -332,8 +324,7 @@ def main(arguments: list[str]) -> None:
     columns.LATE_FRACTION = 1.0  # When an answer was made does not matter for sums.
     looks: list[dict[str, int]] = []
     with running_kafka(spec) as cluster:
-        look = partial(lambda: looks.append(counters(port)))
-        outcome = asyncio.run(compare(cluster, timing, seconds // 10, look))
+        outcome = asyncio.run(compare(cluster, timing, seconds // 10, lambda: looks.append(counters(port))))
     print_table(outcome, *looks)
 
 
