@@ -1,7 +1,18 @@
+"""Which rows each broker leads."""
+
 import numpy as np
 
 from backends.load.layout import Layout, Topic
 from backends.load.leaders import Leaders
+
+
+def test_what_a_broker_leads_is_the_same_array_until_it_changes() -> None:
+    leaders, layout = Leaders(), Layout([Topic("foo", b"id", 3)])
+    leaders.update(layout, np.array([1, 2, 2], np.int32))
+    first = leaders.led(1)
+    leaders.update(layout, np.array([1, 2, 3], np.int32))
+    assert leaders.led(1) is first
+    assert [leaders.led(broker).tolist() for broker in (1, 2, 3)] == [[0], [1], [2]]
 
 
 def test_a_cluster_may_have_no_partitions() -> None:
