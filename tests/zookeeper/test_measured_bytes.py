@@ -41,10 +41,15 @@ def smallest_partition(site: Site, topic: str) -> int:
     return min(int(row["bytes"] or 0) for row in rows if row.get("topic") == topic)
 
 
+def asked(site: Site, path: str) -> Any:
+    """Return an answer of the API."""
+    with urllib.request.urlopen(f"http://{site.commander.http}/v1/{path}", timeout=10) as answer:
+        return json.load(answer)
+
+
 def copied_bytes(site: Site, job: int) -> Any:
     """Return the copied and total bytes of a job from the API."""
-    with urllib.request.urlopen(f"http://{site.commander.http}/v1/jobs/{job}", timeout=10) as answer:
-        return json.load(answer)["job"]["copied"] or {"bytes": 0, "total": 0}
+    return asked(site, f"jobs/{job}")["job"]["copied"] or {"bytes": 0, "total": 0}
 
 
 def fill_and_measure(site: Site, topic: str) -> None:
@@ -98,9 +103,7 @@ def test_a_stalled_step_is_undone_and_repeated_later(site: Site, tools: Tools) -
 
 def partitions_with_load(site: Site) -> list[Any]:
     """Return the partitions of the API, the one with the most bytes in first; none before a round."""
-    url = f"http://{site.commander.http}/v1/load?by=partition&limit=1000"
-    with urllib.request.urlopen(url, timeout=10) as answer:
-        found = json.load(answer)
+    found = asked(site, "load?by=partition&limit=1000")
     assert found["problems"] == []
     rows: list[Any] = found["rows"]
     return rows

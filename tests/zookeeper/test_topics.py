@@ -61,15 +61,14 @@ def test_partitions_are_added(site: Site) -> None:
 
 def test_new_partitions_are_kept_off_an_excluded_broker_after_a_restart_too(site: Site) -> None:
     topic = site.create_topic([[1, 2]])
-    command = ("placement", "--url", f"http://{site.commander.http}")
-    wait_for(lambda: cli.main([*command, "--exclude", "4"]), 0)
+    wait_for(lambda: command(site, "placement", "--exclude", "4"), 0)
     assert site.commander.stop() == 0
     site.commander.start()
     site.wait_for_controller(1000)
     site.admin.create_partitions({topic: 13})
     wait_for(lambda: len(site.partitions(topic)), 13)
     assert all(4 not in row["replica_nodes"] for row in site.partitions(topic))
-    wait_for(lambda: cli.main([*command, "--allow", "4"]), 0)
+    wait_for(lambda: command(site, "placement", "--allow", "4"), 0)
     wait_for(lambda: site.znode("/config/brokers/<default>")["config"], {})
 
 
