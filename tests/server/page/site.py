@@ -6,10 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx
+import pytest
 
-from tools.chromium import Browser, Page
+from tools.chromium import MISSING, Browser, Page, chromium
 from tools.driven_page import PATIENCE_SECONDS
 from tools.processes import Reassignd
+
+IN_CHROMIUM = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
+"""The marks of tests with this browser."""
 
 MARKUP = "<img src=x onerror='document.title=1'>"
 

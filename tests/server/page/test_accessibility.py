@@ -7,14 +7,10 @@ from typing import Any
 import pytest
 
 from tests.reassignd.shell import SETTINGS, started
-from tests.server.page.site import Site
-from tools.chromium import MISSING, Browser, Page, chromium
+from tests.server.page.site import IN_CHROMIUM, Site
+from tools.chromium import Browser, Page
 
-pytestmark = [
-    pytest.mark.whole,
-    pytest.mark.skipif(chromium() is None, reason=MISSING),
-    pytest.mark.usefixtures("closed_tabs"),
-]
+pytestmark = [*IN_CHROMIUM, pytest.mark.usefixtures("closed_tabs")]
 
 JOB = ["Pause…", "Priority…", "Throttle…", "Limits…", "Cancel…", "Roll back…"]
 WIDTHS = (1280, 390)

@@ -20,15 +20,15 @@ from protocol.messages.incremental_alter_configs_request import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from tests.server.page.site import MARKUP, WITH_MARKUP, Open, Site
-from tools.chromium import MISSING, Page, chromium
+from tests.server.page.site import IN_CHROMIUM, MARKUP, WITH_MARKUP, Open, Site
+from tools.chromium import Page
 from tools.kafka_cluster import admin_client
 from tools.raw_connection import RawConnection
 
 BROKER = 4
 """A broker, as a resource of configs."""
 
-pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
+pytestmark = IN_CHROMIUM
 
 
 def shown(page: Page, count: int) -> list[str]:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from common.wording import counted
-from tests.server.page.site import FAST, MARKUP, WITH_MARKUP, Open, Site, refreshed
-from tools.chromium import MISSING, Page, chromium
+from tests.server.page.site import FAST, IN_CHROMIUM, MARKUP, WITH_MARKUP, Open, Site, refreshed
+from tools.chromium import Page
 
-pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
+pytestmark = IN_CHROMIUM
 
 
 def test_focus_and_selection_survive_refreshes(site: Site) -> None:

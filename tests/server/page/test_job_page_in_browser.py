@@ -3,12 +3,10 @@
 import csv
 from io import StringIO
 
-import pytest
+from tests.server.page.site import FAST, IN_CHROMIUM, Site
+from tools.chromium import Page
 
-from tests.server.page.site import FAST, Site
-from tools.chromium import MISSING, Page, chromium
-
-pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
+pytestmark = IN_CHROMIUM
 
 CHART, STRIP = ".chart.readable", ".strip.readable"
 

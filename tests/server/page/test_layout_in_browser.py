@@ -12,14 +12,10 @@ import pytest
 
 from tests.reassignd.shell import SLOW, started
 from tests.server.page.layout import difference, keep, kept, layout
-from tests.server.page.site import FAST, Open, Site, refreshed
-from tools.chromium import MISSING, Browser, Page, chromium
+from tests.server.page.site import FAST, IN_CHROMIUM, Open, Site, refreshed
+from tools.chromium import Browser, Page
 
-pytestmark = [
-    pytest.mark.whole,
-    pytest.mark.skipif(chromium() is None, reason=MISSING),
-    pytest.mark.usefixtures("closed_tabs"),
-]
+pytestmark = [*IN_CHROMIUM, pytest.mark.usefixtures("closed_tabs")]
 
 WINDOWS = (("1440", 1440, False), ("1440 dark", 1440, True), ("1024", 1024, False), ("390", 390, False))
 """Name, width, and whether the theme is dark: the edges of parts do not depend on the theme."""

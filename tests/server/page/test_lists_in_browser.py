@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.server.page.site import FAST, Site
-from tools.chromium import MISSING, Page, chromium
+from tests.server.page.site import FAST, IN_CHROMIUM, Site
+from tools.chromium import Page
 
-pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
+pytestmark = IN_CHROMIUM
 
 
 def rows(page: Page, table: str) -> list[str]:

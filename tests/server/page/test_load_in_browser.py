@@ -1,11 +1,8 @@
 """The load on the page, in a browser. Skipped where there is no Chromium."""
 
-import pytest
+from tests.server.page.site import FAST, IN_CHROMIUM, Site
 
-from tests.server.page.site import FAST, Site
-from tools.chromium import MISSING, chromium
-
-pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
+pytestmark = IN_CHROMIUM
 
 
 def test_load_is_switched_on_and_brokers_and_partitions_are_listed(site: Site) -> None:

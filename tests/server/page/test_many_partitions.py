@@ -7,18 +7,16 @@ import json
 from contextlib import closing
 from typing import Any
 
-import pytest
-
 from protocol.messages.create_topics_request import (
     CreatableReplicaAssignment,
     CreatableTopic,
     CreateTopicsRequest,
 )
-from tests.server.page.site import FAST, Open, Site, refreshed
-from tools.chromium import MISSING, Page, chromium
+from tests.server.page.site import FAST, IN_CHROMIUM, Open, Site, refreshed
+from tools.chromium import Page
 from tools.raw_connection import RawConnection
 
-pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
+pytestmark = IN_CHROMIUM
 
 TOPICS, PARTITIONS = 4, 5_000
 ROWS = 25

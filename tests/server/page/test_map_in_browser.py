@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.server.page.site import FAST, WITH_MARKUP, Site
-from tools.chromium import MISSING, Page, chromium
+from tests.server.page.site import FAST, IN_CHROMIUM, WITH_MARKUP, Site
+from tools.chromium import Page
 
-pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
+pytestmark = IN_CHROMIUM
 
 TILES = "document.querySelectorAll('.map [data-broker]')"
 

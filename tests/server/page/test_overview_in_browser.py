@@ -2,15 +2,14 @@
 
 import json
 
-import pytest
 from kafka.admin import ConfigResource, ConfigResourceType
 
 from controller.model.configs import LEADER_RATE
-from tests.server.page.site import FAST, Site
-from tools.chromium import MISSING, Page, chromium
+from tests.server.page.site import FAST, IN_CHROMIUM, Site
+from tools.chromium import Page
 from tools.kafka_cluster import admin_client
 
-pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
+pytestmark = IN_CHROMIUM
 
 OPEN = "document.getElementById('confirm').open"
 

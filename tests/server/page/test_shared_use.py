@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.page.site import FAST, LISTENS, Open, Site, refreshed
-from tools.chromium import MISSING, Browser, Page, chromium
+from tests.server.page.site import FAST, IN_CHROMIUM, LISTENS, Open, Site, refreshed
+from tools.chromium import Browser, Page, chromium
 
-pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
+pytestmark = IN_CHROMIUM
 
 
 @pytest.fixture

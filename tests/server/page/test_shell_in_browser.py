@@ -2,12 +2,9 @@
 
 from pathlib import Path
 
-import pytest
+from tests.server.page.site import FAST, IN_CHROMIUM, LISTENS, Open, Site, refreshed
 
-from tests.server.page.site import FAST, LISTENS, Open, Site, refreshed
-from tools.chromium import MISSING, chromium
-
-pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
+pytestmark = IN_CHROMIUM
 
 TOGGLE = "window.toggle ??= DOMTokenList.prototype.toggle, DOMTokenList.prototype.toggle"
 """What the overview uses, and what shows an error does not."""

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.server.page.site import FAST, MARKUP, WITH_MARKUP, Open, Site
-from tools.chromium import MISSING, Page, chromium
+from tests.server.page.site import FAST, IN_CHROMIUM, MARKUP, WITH_MARKUP, Open, Site
+from tools.chromium import Page
 
-pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
+pytestmark = IN_CHROMIUM
 
 VALID = "document.getElementById('plan-state').innerText.includes('is valid')"
 WRONG = "document.getElementById('plan-state').className === 'bad'"

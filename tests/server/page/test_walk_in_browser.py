@@ -8,10 +8,9 @@ import json
 
 import pytest
 
-from tests.server.page.site import FAST, Open, Site
-from tools.chromium import MISSING, chromium
+from tests.server.page.site import FAST, IN_CHROMIUM, Open, Site
 
-pytestmark = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
+pytestmark = IN_CHROMIUM
 
 UNSEEN = """
 ((node) => {
