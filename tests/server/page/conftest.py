@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.reassignd.shell import SLOW, started
-from tests.server.page.site import Open, Site
+from tests.reassignd.shell import SLOW
+from tests.server.page.site import Open, Site, running
 from tools.chromium import Browser, chromium
 
 
@@ -40,11 +40,7 @@ def start(tmp_path: Path, browser: Browser) -> Iterator[Open]:
     with ExitStack() as stack:
 
         def start(**settings: str) -> Site:
-            server = started(tmp_path / "data", SLOW | settings)
-            stack.callback(server.kill)
-            site = Site(server, browser)
-            stack.callback(site.api.close)
-            return site
+            return stack.enter_context(running(tmp_path, SLOW | settings, browser))
 
         yield start
         browser.close_tabs()

@@ -2,12 +2,15 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from tests.reassignd.shell import started
 from tools.chromium import MISSING, Browser, Page, chromium
 from tools.driven_page import PATIENCE_SECONDS
 from tools.processes import Reassignd
@@ -81,6 +84,18 @@ class Site:
 
     def limit(self, **limits: int | None) -> None:
         assert self.api.put("limits", content=json.dumps(limits)).status_code == 200
+
+
+@contextmanager
+def running(folder: Path, settings: dict[str, str], browser: Browser) -> Iterator[Site]:
+    """Start a cluster with these settings, whose data is in the folder."""
+    server = started(folder / "data", settings)
+    site = Site(server, browser)
+    try:
+        yield site
+    finally:
+        site.api.close()
+        server.kill()
 
 
 FAST = """

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.reassignd.shell import SETTINGS, started
-from tests.server.page.site import IN_CHROMIUM, Site
+from tests.reassignd.shell import SETTINGS
+from tests.server.page.site import IN_CHROMIUM, Site, running
 from tools.chromium import Browser, Page
 
 pytestmark = [*IN_CHROMIUM, pytest.mark.usefixtures("closed_tabs")]
@@ -70,15 +70,12 @@ def busy(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator
     Tests only look at it.
     """
     hours = {"embedded.network.bytes.per.second": "10"}
-    server = started(tmp_path_factory.mktemp("busy") / "data", SETTINGS | hours)
-    site = Site(server, browser)
-    site.limit(P=1)
-    site.post(f"jobs/{site.submit(range(5))}/rollback")
-    site.submit(range(20, 30))
-    site.post("brokers/6/stop")
-    yield site
-    site.api.close()
-    server.kill()
+    with running(tmp_path_factory.mktemp("busy"), SETTINGS | hours, browser) as site:
+        site.limit(P=1)
+        site.post(f"jobs/{site.submit(range(5))}/rollback")
+        site.submit(range(20, 30))
+        site.post("brokers/6/stop")
+        yield site
 
 
 def test_axe_finds_what_is_wrong(busy: Site) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.reassignd.shell import SLOW, started
+from tests.reassignd.shell import SLOW
 from tests.server.page.layout import difference, keep, kept, layout
-from tests.server.page.site import FAST, IN_CHROMIUM, Open, Site, refreshed
+from tests.server.page.site import FAST, IN_CHROMIUM, Open, Site, refreshed, running
 from tools.chromium import Browser, Page
 
 pytestmark = [*IN_CHROMIUM, pytest.mark.usefixtures("closed_tabs")]
@@ -55,13 +55,10 @@ def compare(name: str, page: Page) -> None:
 @pytest.fixture(scope="module")
 def still(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Site]:
     """A cluster with a job that is paused and a broker that is stopped: nothing changes any more."""
-    server = started(tmp_path_factory.mktemp("still") / "data", SLOW)
-    site = Site(server, browser)
-    site.submit(range(40), params={"paused": "true"})
-    site.post("brokers/6/stop")
-    yield site
-    site.api.close()
-    server.kill()
+    with running(tmp_path_factory.mktemp("still"), SLOW, browser) as site:
+        site.submit(range(40), params={"paused": "true"})
+        site.post("brokers/6/stop")
+        yield site
 
 
 @pytest.mark.parametrize("path", PAGES)
