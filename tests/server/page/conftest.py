@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.reassignd.shell import SLOW
-from tests.server.page.site import Open, Site, running
+from tests.server.page.site import LOGIN, Open, Site, running
 from tools.chromium import Browser, chromium
 
 
@@ -44,6 +44,15 @@ def start(tmp_path: Path, browser: Browser) -> Iterator[Open]:
 
         yield start
         browser.close_tabs()
+
+
+@pytest.fixture
+def locked(tmp_path: Path, start: Open) -> Site:
+    """A cluster whose page asks for `LOGIN`."""
+    file = tmp_path / "token"
+    file.write_text(LOGIN)
+    file.chmod(0o600)
+    return start(**{"http.token.file": str(file)})
 
 
 @pytest.fixture

@@ -18,6 +18,9 @@ from tools.processes import Reassignd
 IN_CHROMIUM = [pytest.mark.whole, pytest.mark.skipif(chromium() is None, reason=MISSING)]
 """The marks of tests with this browser."""
 
+LOGIN = "secret-of-at-least-sixteen-characters"
+"""The token of a cluster whose page asks for one."""
+
 MARKUP = "<img src=x onerror='document.title=1'>"
 
 WITH_MARKUP = f"""

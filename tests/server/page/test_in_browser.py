@@ -1,13 +1,12 @@
 """The page in a browser, with a running server. Skipped where there is no Chromium."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from common.wording import counted
-from tests.server.page.site import FAST, IN_CHROMIUM, MARKUP, WITH_MARKUP, Open, Site, refreshed
+from tests.server.page.site import FAST, IN_CHROMIUM, LOGIN, MARKUP, WITH_MARKUP, Open, Site, refreshed
 from tools.chromium import Page
 
 pytestmark = IN_CHROMIUM
@@ -304,11 +303,8 @@ def test_answers_with_markup_are_shown_as_text(site: Site) -> None:
         assert page.run("document.images.length") == 0
 
 
-def test_a_page_without_a_token_does_not_ask_again(tmp_path: Path, start: Open) -> None:
-    token = tmp_path / "token"
-    token.write_text("secret-of-at-least-sixteen-characters")
-    token.chmod(0o600)
-    page = start(**{"http.token.file": str(token)}).page("", FAST)
+def test_a_page_without_a_token_does_not_ask_again(locked: Site) -> None:
+    page = locked.page("", FAST)
     page.wait("!document.getElementById('login').hidden")
     asked = "performance.getEntriesByType('resource').filter((each) => each.name.includes('/v1/')).length"
     # The first refresh sends two requests, of which the first one that is refused shows the form.
@@ -316,7 +312,7 @@ def test_a_page_without_a_token_does_not_ask_again(tmp_path: Path, start: Open) 
     refreshed(page, 20)
     assert page.run(asked) == 2
     assert page.run("document.getElementById('content').hidden")
-    page.type("secret-of-at-least-sixteen-characters")
+    page.type(LOGIN)
     page.press("Enter")
     page.wait("!document.getElementById('content').hidden")
     assert page.text("#pill") == "healthy"

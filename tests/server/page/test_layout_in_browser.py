@@ -6,7 +6,6 @@ compared with. Skipped where there is no Chromium.
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -68,11 +67,8 @@ def test_a_page_looks_as_before_and_thumbs_hit_it(still: Site, path: str) -> Non
     assert page.run(LOW) == []
 
 
-def test_the_login_looks_as_before(start: Open, tmp_path: Path) -> None:
-    token = tmp_path / "token"
-    token.write_text("secret-of-at-least-sixteen-characters")
-    token.chmod(0o600)
-    page = start(**{"http.token.file": str(token)}).page("", FAST)
+def test_the_login_looks_as_before(locked: Site) -> None:
+    page = locked.page("", FAST)
     page.wait("!document.getElementById('login').hidden")
     compare("login", page)
 

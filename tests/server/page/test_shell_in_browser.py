@@ -1,8 +1,6 @@
 """What is around every page: search, keys, tab, theme, log and login. Skipped without Chromium."""
 
-from pathlib import Path
-
-from tests.server.page.site import FAST, IN_CHROMIUM, LISTENS, Open, Site, refreshed
+from tests.server.page.site import FAST, IN_CHROMIUM, LISTENS, LOGIN, Site, refreshed
 
 pytestmark = IN_CHROMIUM
 
@@ -185,11 +183,8 @@ def test_an_address_without_a_page_says_so(site: Site) -> None:
     page.wait("document.getElementById('gone')?.hidden === false")
 
 
-def test_the_login_says_what_it_needs_and_that_a_token_is_wrong(start: Open, tmp_path: Path) -> None:
-    token = tmp_path / "token"
-    token.write_text("secret-of-at-least-sixteen-characters")
-    token.chmod(0o600)
-    page = start(**{"http.token.file": str(token)}).page()
+def test_the_login_says_what_it_needs_and_that_a_token_is_wrong(locked: Site) -> None:
+    page = locked.page()
     page.wait("!document.getElementById('login').hidden")
     assert page.text("#login h1") == "Sign in to reassignd"
     assert page.run("document.getElementById('trouble').hidden")
@@ -197,7 +192,7 @@ def test_the_login_says_what_it_needs_and_that_a_token_is_wrong(start: Open, tmp
     page.press("Enter")
     page.wait("document.getElementById('trouble').innerText === 'This token is not valid.'")
     page.run("document.getElementById('token').select()")
-    page.type("secret-of-at-least-sixteen-characters")
+    page.type(LOGIN)
     page.press("Enter")
     page.wait("!document.getElementById('content').hidden")
     page.wait(LISTENS)
