@@ -73,12 +73,14 @@ class StoredReplicas(tuple[Any, ...]):
     @property
     def brokers(self) -> Replicas:
         """The brokers of the replicas."""
-        return self[0]  # type: ignore[no-any-return]
+        brokers: Replicas = self[0]
+        return brokers
 
     @property
     def log_dirs(self) -> tuple[str, ...]:
         """The directory of each replica."""
-        return self[1]  # type: ignore[no-any-return]
+        log_dirs: tuple[str, ...] = self[1]
+        return log_dirs
 
     @property
     def sizes(self) -> tuple[int, ...]:
