@@ -48,7 +48,7 @@ class Places(NamedTuple):
     figures: tuple[int, int]
     """The first byte of a row's figures, and that after the last one."""
     others: Sequence[tuple[int, int]]
-    """The same of figures that belong to no row."""
+    """The same of figures that belong to none of these rows."""
 
 
 class Walked(NamedTuple):
@@ -204,7 +204,9 @@ def read_log_dirs(body: bytes, version: int, topics: Mapping[bytes, int]) -> Wal
         return Refused(max(codes, default=31))
     numbers, starts, table = scan.table(kind)
     kept = table["future"] == 0
-    places = Places(kind, starts[kept], _SIZE_FIGURES, scan.others)
+    first, end = _SIZE_FIGURES
+    copied = [(start + first, start + end) for start in starts[~kept].tolist()]
+    places = Places(kind, starts[kept], _SIZE_FIGURES, [*scan.others, *copied])
     rows = Rows(numbers[kept], _int64(table["partition"][kept]), (_int64(table["size"][kept]),))
     return Walked(rows, places)
 

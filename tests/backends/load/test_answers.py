@@ -99,6 +99,15 @@ def test_an_answer_with_other_figures_is_not_walked(version: int) -> None:
     assert known.walked == 1
 
 
+def test_a_replica_that_is_copied_to_another_directory_makes_no_answer_be_walked() -> None:
+    known = answers_of()
+    frames = [log_dirs(4, [("a", [(0, 9, 0), (1, copied, 1)])]) for copied in (1, 2)]
+    assert [listed(known.sizes(1, frame)) for frame in frames] == [[9, -1, -1], [9, -1, -1]]
+    assert known.walked == 1
+    assert listed(known.sizes(1, log_dirs(4, [("a", [(0, 9, 0), (1, 2, 0)])]))) == [9, 2, -1]
+    assert known.walked == 2
+
+
 def test_the_first_and_the_last_offsets_have_one_form() -> None:
     known = answers_of()
     rows = [("a", [(0, 1, 0), (1, 2, 1)]), ("b", [(1, 3, 0)])]
