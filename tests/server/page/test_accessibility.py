@@ -39,11 +39,10 @@ def found_in_all_windows(page: Page) -> list[Any]:
 
 
 def click(page: Page, button: str, inside: str = "body") -> None:
-    found = (
-        f"[...document.querySelectorAll('{inside} button')].find(e => e.innerText === {json.dumps(button)})"
-    )
-    page.wait(f"{found} !== undefined")
-    page.run(f"{found}.click()")
+    buttons = f"[...document.querySelectorAll('{inside} button')]"
+    sought = f"{buttons}.find(e => e.innerText === {json.dumps(button)})"
+    page.wait(sought)
+    page.run(f"{sought}.click()")
 
 
 def found_in_dialog(page: Page, button: str, inside: str = "body") -> list[Any]:
