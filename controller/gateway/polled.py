@@ -156,12 +156,14 @@ def _topic(d: Decision, seen: UpstreamTopic, event: UpstreamPolled) -> Iterator[
     if known is None or (known.id == NO_ID != seen.id):
         d.put(Topic(seen.name, seen.id))
     _note_part(state, seen.name, event)
-    state.cluster.note_failed(seen.name, seen.partitions, seen.offline)
+    tells_failed = bool(seen.offline or state.cluster.failed)
     for number, partition in sorted(seen.partitions.items()):
         key = TopicPartition(seen.name, number)
         if number > len(state.cluster.partitions[seen.name]):
             break  # a partial poll of a new topic: the next whole poll has the rest
         behind = _is_behind_known(state, key, partition)
+        if tells_failed and not behind:
+            state.cluster.note_failed(key, seen.offline.get(number, ()))
         if behind and key in event.moves:
             # Only Metadata lags. The list of reassignments is the controller's.
             _partition(d, key, _known(state, key), event)

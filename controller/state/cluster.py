@@ -200,13 +200,12 @@ class ClusterState:
                 return own
         return self.sizes.get(key)
 
-    def note_failed(self, topic: str, shown: Iterable[int], offline: Mapping[int, Replicas]) -> None:
-        """Note which replicas of these partitions are offline although their broker is live."""
-        for number in shown if self.failed else ():
-            self.failed.pop(TopicPartition(topic, number), None)
-        for number, replicas in offline.items():
-            if failed := tuple(broker for broker in replicas if broker in self.live):
-                self.failed[TopicPartition(topic, number)] = failed
+    def note_failed(self, key: TopicPartition, offline: Replicas) -> None:
+        """Note which of the partition's offline replicas have a live broker: their directory has failed."""
+        if failed := tuple(broker for broker in offline if broker in self.live):
+            self.failed[key] = failed
+        else:
+            self.failed.pop(key, None)
 
     def directory_failed(self, broker: int, key: TopicPartition) -> None:
         """The log directory of the broker's replica of this partition has failed."""

@@ -81,6 +81,16 @@ def test_replicas_in_a_failed_directory_of_a_live_broker_are_known_until_they_ar
     assert gateway.state.cluster.failed == {}
 
 
+def test_a_broker_that_lags_tells_nothing_of_failed_directories() -> None:
+    gateway = Gateway(FOO)
+    poll = gateway.kafka.poll()
+    topic = poll.topics[0]
+    newer = topic.partitions[0]._replace(isr=(4,), leader_epoch=topic.partitions[0].leader_epoch + 1)
+    gateway.do(replace(poll, topics=[topic._replace(partitions={0: newer}, offline={0: (1,)})]))
+    gateway.do(replace(poll, topics=[topic]))
+    assert gateway.state.cluster.failed_replicas(gateway["foo-0"]) == (1,)
+
+
 def test_a_step_that_waits_for_a_broker_starts_when_it_returns() -> None:
     gateway = Gateway(FOO)
     gateway.default("reassignment.health.guard", "off")
