@@ -30,6 +30,7 @@ from controller.model.cluster import (
     UpstreamStep,
     row_maker,
 )
+from controller.model.tasks import UserTask
 from controller.model.upstream_step import Stage
 from controller.scheduling.limits import limits_text, parse_limits
 
@@ -267,6 +268,15 @@ def _scram(row: StoredRow) -> ScramCredential:
     return ScramCredential(user, mechanism, salt, stored_key, server_key, iterations)
 
 
+def _task_row(task: UserTask) -> StoredRow:
+    return (*task[:-3], int(task.executes), int(task.failed), task.result)
+
+
+def _task(row: StoredRow) -> UserTask:
+    task = UserTask(*row)
+    return task._replace(executes=bool(task.executes), failed=bool(task.failed))
+
+
 FORMS: dict[type[Record], RecordForm] = {
     ControllerEpoch: RecordForm("controller", ("id", "epoch"), 1, lambda epoch: (0, epoch.epoch), _epoch),
     Broker: RecordForm(
@@ -349,6 +359,9 @@ FORMS: dict[type[Record], RecordForm] = {
         2,
         _scram_row,
         _scram,
+    ),
+    UserTask: RecordForm(
+        "user_tasks", UserTask._fields, 1, _task_row, _task, lambda key: (key,)
     ),
 }  # fmt: skip
 """Forms by kind of record, in the order of loading: topics before their partitions."""

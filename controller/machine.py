@@ -40,7 +40,7 @@ from controller.gateway.throttle import (
     request_throttle,
     throttle_read,
 )
-from controller.messages import events, job_events
+from controller.messages import events, job_events, task_events
 from controller.messages.event import AnyEvent
 from controller.pace.readings import PaceMeasured
 from controller.reassignment.jobs import (
@@ -54,6 +54,7 @@ from controller.reassignment.jobs import (
 )
 from controller.reassignment.orders import alter_reassignments, queue_plan
 from controller.reassignment.phases import Phase, Trigger, fire, phase_of
+from controller.reassignment.tasks import task_ended
 from controller.state.state import Decision
 
 E = TypeVar("E", bound=AnyEvent)
@@ -122,6 +123,7 @@ _HANDLERS: dict[type[AnyEvent], Handler[Any]] = dict(
         _handler(job_events.LimitJob, limit_job),
         _handler(job_events.Reorder, reorder),
         _handler(job_events.Prune, prune),
+        _handler(task_events.TaskEnded, task_ended),
         _handler(events.Stalled, _stalled),
         _handler(events.Continue, _continue),
         _handler(events.PeriodChanged, _period_changed),

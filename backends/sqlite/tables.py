@@ -135,6 +135,14 @@ ALTER TABLE jobs ADD COLUMN until_ms INTEGER NOT NULL DEFAULT 0;
 
 _JOB_LIMITS = "ALTER TABLE jobs ADD COLUMN limits TEXT NOT NULL DEFAULT '';"
 
+_USER_TASKS = """
+CREATE TABLE user_tasks (
+    id TEXT PRIMARY KEY, started_ms INTEGER NOT NULL, endpoint TEXT NOT NULL, url TEXT NOT NULL,
+    client TEXT NOT NULL, principal TEXT NOT NULL, executes INTEGER NOT NULL, failed INTEGER NOT NULL,
+    result TEXT NOT NULL
+) WITHOUT ROWID;
+"""
+
 _ACCESS = """
 CREATE TABLE acls (
     kind TEXT NOT NULL, name TEXT NOT NULL, pattern TEXT NOT NULL, principal TEXT NOT NULL,
@@ -194,6 +202,7 @@ CREATE TABLE configs (
 """
     + _JOB_ENDS
     + _JOB_LIMITS
+    + _USER_TASKS
 )
 
 UPGRADES = {
@@ -202,6 +211,7 @@ UPGRADES = {
     3: _ACCESS,
     4: _JOB_ENDS,
     5: _JOB_LIMITS,
+    6: _USER_TASKS,
 }
 """SQL by format version that converts the tables of that version to the next one."""
 

@@ -16,6 +16,7 @@ from controller.model.audit import AuditEntry, AuditTrim
 from controller.model.configs import Config, ResourceType, ThrottleLease
 from controller.model.jobs import Ending, Finished, Job, JobKind, Pending
 from controller.model.replicas import NO_ID, NO_LEADER, Replicas, TopicPartition, without
+from controller.model.tasks import UserTask
 from controller.model.upstream_step import UpstreamStep
 
 __all__ = [
@@ -200,6 +201,7 @@ Record = (
     | UpstreamStep
     | Acl
     | ScramCredential
+    | UserTask
 )
 """The durable records. Each replaces the earlier one with the same `key`."""
 

@@ -41,6 +41,7 @@ from controller.model.cluster import (
 )
 from controller.model.configs import PACE, THROTTLE, ConfigName
 from controller.model.limits import NO_LIMITS
+from controller.model.tasks import UserTask
 from controller.pace.readings import FIRST_WINDOW, pace_settings
 from controller.schedule.periods import no_zones
 from controller.scheduling.backlog import Backlog
@@ -50,6 +51,7 @@ from controller.state.cluster import ClusterState
 from controller.state.gateway import GatewayState
 from controller.state.orders import MOVING, FinishedRows, Listing, Orders, StepsInFlight
 from controller.state.settings import CLUSTER_DEFAULT, PaceState, SettingsState, ThrottleState
+from controller.state.tasks import TaskState
 
 Handler = Callable[[Any], None]
 """Takes a record, or the key of a deleted one, of the class that it is registered for."""
@@ -131,6 +133,7 @@ class State:
         "put_by_class",
         "scram_credentials",
         "settings",
+        "tasks",
         "throttle",
         "woken",
     )
@@ -152,6 +155,7 @@ class State:
         self.acls = AclIndex()
         self.scram_credentials: dict[tuple[str, str], ScramCredential] = {}
         """By user and mechanism."""
+        self.tasks = TaskState()
         self.woken = False
         """A `Continue` event was requested and has not been decided yet."""
         self.put_by_class = self._putters()
@@ -174,6 +178,7 @@ class State:
             UpstreamStep: self.gateway.put_step,
             Acl: self.acls.add,
             ScramCredential: self._put_scram_credential,
+            UserTask: self.tasks.put,
         }
 
     def _deleters(self) -> dict[type[Record], Handler]:
@@ -191,6 +196,7 @@ class State:
             UpstreamStep: self.gateway.delete_step,
             Acl: self.acls.remove,
             ScramCredential: self.scram_credentials.__delitem__,
+            UserTask: self.tasks.delete,
         }
 
     # ---- records -------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from controller.model.cluster import (
     UpstreamStep,
 )
 from controller.model.limits import PlanLimits
+from controller.model.tasks import UserTask
 from controller.model.upstream_step import Stage
 
 EVERY_KIND: list[Record] = [
@@ -62,4 +63,5 @@ EVERY_KIND: list[Record] = [
         Permission.DENY,
     ),
     ScramCredential("anna", "SCRAM-SHA-256", b"\x00salt", b"\xff" * 32, b"key", 4096),
+    UserTask("a-b", 5, "rebalance", "POST /x?y=z", "10.0.0.1", "User:anna", True, False, "eJw="),
 ]

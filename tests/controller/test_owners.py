@@ -15,6 +15,7 @@ from controller.state.gateway import GatewayState
 from controller.state.orders import Listing, Orders, StepsInFlight
 from controller.state.settings import PaceState, SettingsState, ThrottleState
 from controller.state.state import State
+from controller.state.tasks import TaskState
 from tests.test_layout import statements
 
 ROOT = Path(__file__).parents[2]
@@ -36,6 +37,7 @@ OWNERS = {
     "in_flight": StepsInFlight,
     "usage": Usage,
     "planned": StepPlans,
+    "tasks": TaskState,
 }
 MOST_FIELDS = 25
 

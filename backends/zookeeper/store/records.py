@@ -1,10 +1,11 @@
 """reassignd's own records in ZooKeeper, for which Kafka has no znodes: JSON rows in chunks.
 
 A row is a list of the record's fields in order. Replica lists are lists; enumerations are numbers.
-`/reassignd/KIND/NUMBER` is a chunk, a znode of at most CHUNK_RECORDS records. One znode for each record would
-need too many operations, and one for all records would exceed ZooKeeper's limit of 1 MB. A change rewrites
-one chunk. Records are loaded by chunk number, then by their order in the chunk; both are the order in which
-they were added, and a record that changes keeps its place. An empty chunk is deleted.
+`/reassignd/KIND/NUMBER` is a chunk, a znode of at most CHUNK_RECORDS records; a user task, which is larger,
+has a chunk of its own. One znode for each record would need too many operations, and one for all records
+would exceed ZooKeeper's limit of 1 MB. A change rewrites one chunk. Records are loaded by chunk number, then
+by their order in the chunk; both are the order in which they were added, and a record that changes keeps its
+place. An empty chunk is deleted.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -30,6 +31,7 @@ from controller.model.cluster import (
     TopicPartition,
 )
 from controller.model.limits import PlanLimits
+from controller.model.tasks import UserTask
 
 StoredRow = list[Any]
 """The fields of a record in order, as decoded from JSON. `read_row` reports a field of another type."""
@@ -67,6 +69,8 @@ class RecordCodec(NamedTuple):
 
     parent: str
     read: Callable[[StoredRow], StoredRecord]
+    most: int | None = None
+    """Records of a chunk; None for `CHUNK_RECORDS`. A znode has at most a megabyte."""
 
 
 def _reassignment(row: StoredRow) -> Reassignment:
@@ -100,6 +104,14 @@ def _dropped(row: StoredRow) -> Dropped:
     return Dropped(topic, int(partition), int(broker), int(leader_epoch))
 
 
+def _task(row: StoredRow) -> UserTask:
+    *texts, executes, failed, result = row
+    identifier, started_ms, endpoint, url, client, principal = texts
+    return UserTask(
+        identifier, int(started_ms), endpoint, url, client, principal, bool(executes), bool(failed), result
+    )
+
+
 CODECS: dict[type[StoredRecord], RecordCodec] = {
     Job: RecordCodec("jobs", _job),
     Reassignment: RecordCodec("reassignments", _reassignment),
@@ -108,6 +120,7 @@ CODECS: dict[type[StoredRecord], RecordCodec] = {
     Paused: RecordCodec("paused", lambda row: Paused(*row)),
     ThrottleLease: RecordCodec("leases", _lease),
     Dropped: RecordCodec("dropped", _dropped),
+    UserTask: RecordCodec("user_tasks", _task, 1),
 }
 """In the order in which the kinds are loaded."""
 
@@ -253,7 +266,7 @@ class RecordChunks:
     def _number_with_space(self, kind: type[StoredRecord]) -> int:
         """Return the number of the last chunk, or of a new one if that is full."""
         last = self._last[kind]
-        if len(self._chunks.setdefault((kind, last), {})) >= CHUNK_RECORDS:
+        if len(self._chunks.setdefault((kind, last), {})) >= (CODECS[kind].most or CHUNK_RECORDS):
             last = self._last[kind] = last + 1
             self._chunks[kind, last] = {}
         return last

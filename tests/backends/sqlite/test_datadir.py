@@ -98,8 +98,14 @@ def without_elections(database: sqlite3.Connection) -> None:
 
 
 def without_job_limits(database: sqlite3.Connection) -> None:
-    """Remove the column that format 6 has added."""
+    """Remove the column that format 6 has added, and what later ones have."""
     database.execute("ALTER TABLE jobs DROP COLUMN limits")
+    without_user_tasks(database)
+
+
+def without_user_tasks(database: sqlite3.Connection) -> None:
+    """Remove the table that format 7 has added."""
+    database.execute("DROP TABLE user_tasks")
 
 
 def test_a_job_of_format_4_elects_nothing(written: Path) -> None:

@@ -34,6 +34,7 @@ from controller.model.cluster import (
     TopicPartition,
 )
 from controller.model.limits import PlanLimits
+from controller.model.tasks import UserTask
 from tests.backends.zookeeper.memory_tree import MemoryTree
 
 NAMES = st.text(min_size=1, max_size=10)
@@ -54,6 +55,7 @@ RECORDS = st.one_of(
     st.builds(Pending, NAMES, NUMBERS, REPLICAS, NUMBERS, NAMES),
     st.builds(Paused, st.booleans()),
     st.builds(ThrottleLease, st.sampled_from(ResourceType), NAMES, NAMES, NAMES, st.none() | NAMES),
+    st.builds(UserTask, NAMES, NUMBERS, NAMES, NAMES, NAMES, NAMES, st.booleans(), st.booleans(), NAMES),
 )
 
 

@@ -1,0 +1,48 @@
+"""The record of a user task: a request to Cruise Control's API whose result clients may ask for later.
+
+A task is a record once its result is known, before its plan is submitted. So a restart forgets only tasks
+that were being computed, and clients order these again.
+"""
+
+from typing import NamedTuple
+
+MOST_TASKS = 100
+"""Tasks that are kept. The oldest is dropped first."""
+KEPT_MS = 24 * 3600 * 1000
+"""How long a task is kept."""
+MOST_CHARACTERS = 256 * 1024
+"""Of `UserTask.result`: a record must fit into one znode, and into one record of a topic."""
+
+CLIENT_ID = "cruise-control/"
+"""What the client id of a job begins with that a task has started. The id of the task follows."""
+
+
+class UserTask(NamedTuple):
+    """A task with a result. Its job, if it has one, is found by the job's client id."""
+
+    id: str
+    """A UUID."""
+    started_ms: int
+    """Milliseconds since 1970."""
+    endpoint: str
+    """The last part of the path, such as `rebalance`."""
+    url: str
+    """Method, path and query."""
+    client: str
+    """The address of the client."""
+    principal: str
+    executes: bool
+    """Whether its plan was to be executed."""
+    failed: bool
+    result: str
+    """The answer in JSON, compressed by zlib, in base64."""
+
+    @property
+    def key(self) -> str:
+        """The key under which the record is stored."""
+        return self.id
+
+
+def job_client_id(task: str) -> str:
+    """Return the client id of the job that the task starts."""
+    return f"{CLIENT_ID}{task}"

@@ -1,0 +1,33 @@
+"""The user tasks of Cruise Control's API, in the order in which they ended."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from controller.model.tasks import KEPT_MS, MOST_TASKS, UserTask
+
+
+@dataclass(eq=False, slots=True)
+class TaskState:
+    """The tasks with a result."""
+
+    results: dict[str, UserTask] = field(default_factory=dict)
+    """By id."""
+
+    def put(self, record: UserTask) -> None:
+        """Insert or replace a task."""
+        self.results[record.id] = record
+
+    def delete(self, task: str) -> None:
+        """Remove a task."""
+        del self.results[task]
+
+    def outdated(self, now_ms: int, coming: int = 0) -> Iterator[str]:
+        """Yield the ids of the tasks to drop: the old ones, and the oldest ones beyond `MOST_TASKS`.
+
+        `coming` tasks are to be added.
+        """
+        surplus = len(self.results) + coming - MOST_TASKS
+        oldest_first = sorted(self.results.values(), key=lambda task: task.started_ms)
+        for place, task in enumerate(oldest_first):
+            if place < surplus or now_ms - task.started_ms > KEPT_MS:
+                yield task.id

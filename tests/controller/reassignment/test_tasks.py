@@ -1,0 +1,35 @@
+"""Results of user tasks: how many are kept, and for how long."""
+
+from controller.machine import decide
+from controller.messages.task_events import TaskEnded
+from controller.model.tasks import KEPT_MS, MOST_TASKS, UserTask
+from controller.modes import EMBEDDED
+from controller.state.state import Decision, State
+
+
+def task(number: int, started_ms: int = 0) -> UserTask:
+    return UserTask(
+        str(number), started_ms or number, "rebalance", "POST /x", "ip", "User:a", False, False, ""
+    )
+
+
+def end(state: State, ended: UserTask, now_ms: int = 1_000) -> Decision:
+    decision = Decision(state, now_ms)
+    for _ in decide(decision, TaskEnded(ended)):
+        pass
+    return decision
+
+
+def test_the_oldest_result_gives_way_to_a_new_one() -> None:
+    state = State(EMBEDDED)
+    for number in range(1, MOST_TASKS + 3):
+        end(state, task(number))
+    assert list(state.tasks.results) == [str(number) for number in range(3, MOST_TASKS + 3)]
+
+
+def test_a_result_is_dropped_after_a_day() -> None:
+    state = State(EMBEDDED)
+    end(state, task(1))
+    decision = end(state, task(2, KEPT_MS), now_ms=KEPT_MS + 2)
+    assert list(state.tasks.results) == ["2"]
+    assert [type(change).__name__ for change in decision.changes] == ["Deleted", "UserTask"]
