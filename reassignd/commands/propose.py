@@ -184,6 +184,7 @@ _EXECUTION_OPTIONS = (
         " the forecast.",
     ),
     OWN_LIMITS,
+    click.option("--paused", is_flag=True, help="With --execute: start no step until the job is resumed."),
     click.option(
         "--wait",
         is_flag=True,

@@ -41,6 +41,7 @@ class Execution(NamedTuple):
     replan: bool = False
     throttle: int | None = None
     limits: str | None = None
+    paused: bool = False
     wait: bool = False
     watch: bool = False
     until: int | None = None
@@ -64,19 +65,24 @@ class Execution(NamedTuple):
             )
         if self.execute and self.dry_run:
             raise click.UsageError("--execute and --dry-run cannot be used together")
-        for option in ("replan", "wait", "watch", "until"):
+        for option in ("replan", "paused", "wait", "watch", "until"):
             if getattr(self, option) and not self.execute:
                 raise click.UsageError(f"--{option} needs --execute")
-        if self.throttle is not None and not (self.execute or self.dry_run):
-            raise click.UsageError("--throttle needs --execute or --dry-run")
-        if self.limits is not None and not (self.execute or self.dry_run):
-            raise click.UsageError("--limits needs --execute or --dry-run")
+        for option in ("throttle", "limits"):
+            if getattr(self, option) is not None and not (self.execute or self.dry_run):
+                raise click.UsageError(f"--{option} needs --execute or --dry-run")
         if self.timeout is not None and not (self.wait or self.watch):
             raise click.UsageError("--timeout needs --wait or --watch")
         self._check_until(goals)
-        if self.watch and "drain" not in goals:
+        if self.watch:
+            self._check_watch(goals, files=writes_files or source.snapshot is not None)
+
+    def _check_watch(self, goals: Sequence[str], *, files: bool) -> None:
+        if self.paused:
+            raise click.UsageError("--watch waits for the end of its plans: leave out --paused")
+        if "drain" not in goals:
             raise click.UsageError("--watch is for drain")
-        if self.watch and (writes_files or source.snapshot is not None):
+        if files:
             raise click.UsageError("--watch makes several plans of the running server: leave out files")
 
     def _check_until(self, goals: Sequence[str]) -> None:
@@ -153,6 +159,7 @@ def submit_plan(placing: "Placing", proposal: Proposal, execution: Execution, sh
             plan,
             throttle=execution.throttle,
             limits=execution.limits,
+            paused=execution.paused or None,
             elect=bool(placing.goal.demote) or None,
             until_ms=execution.until,
         )

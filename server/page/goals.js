@@ -3,18 +3,23 @@
 
 import { RequestError } from "./api.js";
 import { h } from "./dom.js";
+import { factorFields, factorsOf } from "./factors.js";
 
 const GOALS = [
   ["drain", "Drain brokers", "so that they can be stopped"],
   ["demote", "Demote brokers", "they lead nothing, for a short maintenance; no data moves"],
   ["relieve", "Relieve brokers", "whose disks are too full"],
+  ["repair", "Replace lost replicas", "of brokers and directories that do not come back"],
   ["to", "Move topics or partitions", "to brokers of your choice"],
   ["add", "Add brokers", "and even out replicas"],
   ["rf", "Replication factor", "of some topics"],
   ["balance", "Balance", "replicas and preferred leaders"],
   ["load", "Balance by load", "what was measured: bytes written, read and stored"],
+  ["leaders", "Even out leaders", "the preferred ones; no data moves"],
   ["racks", "Repair racks", "after brokers got other racks"],
 ];
+
+const OF_BROKERS = ["drain", "demote", "relieve", "to", "add"];
 
 export const isGoal = (name) => GOALS.some(([goal]) => goal === name);
 
@@ -26,7 +31,7 @@ const LOADS = {
 const FIRST_LOADS = ["bytes", "in", "out"]; // chosen at first
 
 const TEXTS = ["exclude_topics", "tolerance", "by", "spread", "minimize", "preferred_leaders", "relieve_to", "at", "max_bytes"];
-const CHECKS = ["fix_racks", "skip_moving", "allow_partial", "allow_unknown"];
+const CHECKS = ["fix_racks", "disable_rack_aware", "skip_moving", "allow_partial", "allow_unknown"];
 
 const choices = (name, options) => h("select", { name }, ...options.map(([value, text]) => h("option", { value }, text)));
 const line = (goals, label, control) => h("p", { "data-for": goals }, h("label", {}, `${label} `, control));
@@ -45,7 +50,8 @@ function options() {
     line("drain to rf racks", "No broker gets too much of", choices("keep", [["", "nothing in particular"], ["bytes", "bytes"], ["load", "bytes stored, in and out"]])),
     check("allow_unknown", "Count rates that are not known as 0", "drain to rf racks load"),
     line("drain to add rf balance racks", "Preferred leaders", choices("preferred_leaders", [["", "as usual"], ["balance", "even out"], ["keep", "keep"]])),
-    check("fix_racks", "Also move replicas that break the rack rule"),
+    check("fix_racks", "Also move replicas that break the rack rule", "drain relieve to add rf balance load"),
+    check("disable_rack_aware", "Place replicas regardless of racks", "drain to add rf balance repair"),
     check("skip_moving", "Leave out partitions that are being reassigned or queued"));
 }
 
@@ -64,7 +70,7 @@ export const goalFields = () => [
   h("fieldset", { id: "loads", "data-for": "load" }, h("legend", {}, "3. Which loads?"),
     ...Object.entries(LOADS).map(([value, label]) => h("p", {}, h("label", {}, h("input", { type: "checkbox", name: "load", value, checked: FIRST_LOADS.includes(value) }), ` ${label}`))),
     line("load", "Rates of", choices("at", [["busy", "the busy hour"], ["mean", "the day, as a mean"], ["now", "the last minutes"]]))),
-  line("rf", "3. Replication factor", h("input", { name: "rf", type: "number", min: 1, max: 32767, value: 3 })),
+  h("fieldset", { id: "factors", "data-for": "rf" }, h("legend", {}, "3. Which replication factor?"), ...factorFields()),
   check("allow_partial", "Accept that some broker has too much, where no plan can do more", "relieve drain to rf racks"),
   options(),
 ];
@@ -75,7 +81,9 @@ export function requestOf(form, { brokers, topics, partitions }) {
   const goal = data.get("job");
   const given = (name) => data.get(name)?.trim() && !form.elements[name].closest("[hidden]") && data.get(name).trim();
   const load = () => ({ balance: true, by: data.getAll("load").join(",") });
-  const body = { rf: () => ({ rf: Number(data.get("rf")) }), balance: () => ({ balance: true }), load, racks: () => ({ racks: true }) }[goal]?.() ?? { [goal]: brokers };
+  // Brokers that come back keep their replicas.
+  const repair = () => ({ repair: true, ...(brokers.length ? { exclude_brokers: brokers } : {}) });
+  const body = OF_BROKERS.includes(goal) ? { [goal]: brokers } : ({ rf: () => factorsOf(data), load, repair }[goal]?.() ?? { [goal]: true });
   for (const name of TEXTS) if (given(name)) body[name] = given(name);
   if (given("keep")) body.by = given("keep");
   for (const name of CHECKS) if (given(name)) body[name] = true;
@@ -85,7 +93,7 @@ export function requestOf(form, { brokers, topics, partitions }) {
   if (partitions.length) body.partitions = partitions;
   if (goal === "load" && !body.by) throw new RequestError(400, "Choose at least one load.");
   if (goal === "to" && !topics && !partitions.length) throw new RequestError(400, "Choose at least one topic or partition.");
-  if (["drain", "demote", "add", "to"].includes(goal) && !brokers.length) throw new RequestError(400, "Choose at least one broker.");
+  if (OF_BROKERS.includes(goal) && goal !== "relieve" && !brokers.length) throw new RequestError(400, "Choose at least one broker.");
   if (goal === "relieve" && !brokers.length) {
     delete body.relieve;
     delete body.relieve_to;
@@ -93,3 +101,9 @@ export function requestOf(form, { brokers, topics, partitions }) {
   }
   return body;
 }
+
+// What the server says about its options, with the labels of the fields instead of the options of the command.
+export const inWords = (form, said) => said.replace(/--([a-z-]+)/g, (option, name) => {
+  const label = form.elements[name.replaceAll("-", "_")]?.closest("label").textContent.trim();
+  return label ? `“${label}”` : option;
+});

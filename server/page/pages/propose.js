@@ -10,7 +10,7 @@ import { facts, nameChips } from "../build.js";
 import { h, setHidden, setText } from "../dom.js";
 import { outpacedLine, rateLine, scheduledLine } from "../forecast.js";
 import { bytes, clock, count, counted, duration, rate, readRate, visible } from "../format.js";
-import { goalChoice, goalFields, isGoal, requestOf } from "../goals.js";
+import { goalChoice, goalFields, inWords, isGoal, requestOf } from "../goals.js";
 import { Listing } from "../listing.js";
 import { partitionName } from "../partition_words.js";
 import { Picks } from "../picks.js";
@@ -20,6 +20,7 @@ import { TopicPicker } from "../topic_picker.js";
 import { readUntil, untilLine } from "../until.js";
 
 const POLL_MS = 500;
+const SAID = { start: "started", paused: "submitted: no step starts until it is resumed", queue: "queued" };
 
 // A number of the plan in its unit, and whether any plan does with less; `least` is what all need, 0 where that is not said.
 function proved(number, unit, verb, isProven, least) {
@@ -81,7 +82,8 @@ class Builder {
     this.form = h("form", { id: "wizard", class: "card", hidden: true, onchange: () => this.showFields(), onkeydown: searching, onsubmit: this.app.guard(() => this.compute("v1/proposals", this.goal())) },
       goalChoice(),
       h("fieldset", { id: "topics-of-wizard" }, h("legend", {}, "2. Which topics?", h("small", { "data-not-for": "to" }, " All of them, if you choose none.")), this.chips.node, this.topics.node, this.#partitionList()),
-      h("fieldset", { id: "brokers-of-wizard", "data-for": "drain demote relieve add to" }, h("legend", {}, "3. Which brokers?"), this.brokers.node),
+      h("fieldset", { id: "brokers-of-wizard", "data-for": "drain demote relieve add to repair" },
+        h("legend", {}, "3. Which brokers?", h("small", { "data-for": "repair" }, " None, or those that will come back: they keep their replicas.")), this.brokers.node),
       ...goalFields(), h("p", {}, this.propose, " Nothing moves yet."));
     return this.form;
   }
@@ -120,10 +122,11 @@ class Builder {
     this.title = h("h2", { id: "result-title", tabindex: "-1" }, "Proposal");
     this.startNow = h("button", { name: "how", value: "start", id: "start-now", class: "primary" });
     this.queue = h("button", { name: "how", value: "queue" }, "Queue behind other jobs");
+    const paused = h("button", { name: "how", value: "paused" }, "Start paused");
     const button = (id, action, label) => h("button", { type: "button", id, onclick: this.app.guard(action) }, label);
     this.start = h("form", { id: "start", onsubmit: this.app.guard((event) => this.execute(event)) },
       h("p", {}, h("label", {}, "Throttle ", h("input", { name: "throttle", autocomplete: "off", placeholder: "none, or such as 50MB" }))),
-      h("p", {}, this.startNow, this.queue,
+      h("p", {}, this.startNow, paused, this.queue,
         button("again", () => this.compute(`v1/proposals/${this.shown.id}/again`), "Propose again"),
         button("save-plan", () => this.save("plan"), "Save the plan"), button("save-rollback", () => this.save("rollback"), "Save the rollback")));
     this.started = h("p", { id: "started", role: "status" });
@@ -139,8 +142,10 @@ class Builder {
   }
 
   showFields() {
-    for (const node of this.form.querySelectorAll("[data-for]")) node.hidden = !node.dataset.for.split(" ").includes(this.job);
-    for (const node of this.form.querySelectorAll("[data-not-for]")) node.hidden = node.dataset.notFor === this.job;
+    for (const node of this.form.querySelectorAll("[data-for]")) setHidden(node, !node.dataset.for.split(" ").includes(this.job));
+    for (const node of this.form.querySelectorAll("[data-not-for]")) setHidden(node, node.dataset.notFor === this.job);
+    // What is hidden is not checked: it would hold the form back without a word.
+    for (const node of this.form.querySelectorAll("fieldset[data-for]")) node.disabled = node.hidden;
   }
 
   async readBrokers() {
@@ -183,6 +188,9 @@ class Builder {
     try {
       const proposal = await this.ready(await post(path, body));
       if (proposal) this.show(proposal);
+    } catch (error) {
+      error.message = inWords(this.form, error.message);
+      throw error;
     } finally {
       this.running = null;
       this.propose.disabled = false;
@@ -210,13 +218,14 @@ class Builder {
 
   async execute(event) {
     const throttle = readRate(new FormData(this.start).get("throttle"));
-    const queue = event.submitter?.value === "queue";
-    const until = this.asksUntil && !queue ? await this.#askUntil() : { value: null };
+    const how = event.submitter?.value ?? "start";
+    const until = this.asksUntil && how !== "queue" ? await this.#askUntil() : { value: null };
     if (!until) return;
-    const { job, notes } = await post(withQuery(`v1/proposals/${this.shown.id}/execute`, { throttle, queue, until_ms: until.value }));
+    const options = { throttle, queue: how === "queue", paused: how === "paused", until_ms: until.value };
+    const { job, notes } = await post(withQuery(`v1/proposals/${this.shown.id}/execute`, options));
     setHidden(this.start, true);
     const link = h("a", { class: "button primary", href: job === null ? "#/" : `#/jobs/${job}` }, job === null ? "Show the overview" : `Show job ${job}`);
-    const said = job === null ? "Nothing is to be done." : queue ? `Job ${job} is queued.` : `Job ${job} is started.`;
+    const said = job === null ? "Nothing is to be done." : `Job ${job} is ${SAID[how]}.`;
     this.started.replaceChildren(h("strong", {}, said), link, ...notes.map((note) => h("p", {}, note)));
     link.focus(); // The button that was pressed is hidden now.
   }

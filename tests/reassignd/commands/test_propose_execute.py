@@ -128,6 +128,8 @@ def test_a_dry_run_has_the_time_within_the_schedule_of_the_server(shell: Shell) 
         (["--execute", "--throttle", "0"], "Invalid value for '--throttle': '0', expected at least 1 byte"),
         (["--execute", "--timeout", "5"], "--timeout needs --wait or --watch"),
         (["--execute", "--watch", "--output", "x"], "--watch makes several plans"),
+        (["--paused"], "--paused needs --execute"),
+        (["--execute", "--watch", "--paused"], "--watch waits for the end of its plans"),
         (["--until", "2h"], "--until needs --execute"),
         (["--execute", "--until", "2h"], "--until is for demote without goals that move data"),
         (["leaders", "--execute", "--until", "soon"], "Invalid value for '--until': 'soon', expected a time"),
@@ -165,6 +167,11 @@ def test_a_demotion_ends_by_itself_after_a_crash_too(shell: Shell) -> None:
     shell.until(lambda: len(shell.json("jobs")["jobs"]) == 2)
     shell.until(lambda: shell.replicas() == before)
     assert shell.json("jobs")["jobs"][0]["principal"] == "reassignd"
+
+
+def test_a_proposal_is_submitted_paused(shell: Shell) -> None:
+    shell.ok("propose", "drain", "6", "--execute", "--paused")
+    assert [(job["state"], job["moving"]) for job in shell.json("jobs")["jobs"]] == [("paused", 0)]
 
 
 def test_until_is_for_demotions(capsys: pytest.CaptureFixture[str]) -> None:

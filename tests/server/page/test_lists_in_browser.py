@@ -235,7 +235,7 @@ def test_nothing_is_outside_of_a_narrow_window(site: Site, path: str) -> None:
 
 
 def propose(page: Page) -> None:
-    page.run("document.getElementById('propose').click()")
+    page.run("document.getElementById('propose').click()")  # hides the last result at once
     page.wait("!document.getElementById('result').hidden")
 
 
@@ -303,6 +303,63 @@ def test_a_demoted_broker_leads_again_by_itself(site: Site) -> None:
     shows(page, "Restores at ")
     page.run("location.hash = '#/'")
     page.wait("document.getElementById('restores')?.innerText.includes('will be rolled back at')")
+
+
+def kept_goals(site: Site) -> Any:
+    """Return the goals of the newest proposal."""
+    return site.api.get("proposals").json()["proposals"][0]["goals"]
+
+
+def test_a_proposal_is_started_paused_by_keyboard(site: Site) -> None:
+    page = site.open("#/plan/propose?goal=drain&brokers=2", FAST)
+    page.wait("document.querySelector('[name=broker]:checked')")
+    page.tab_to("Propose")
+    page.press("Enter")
+    page.wait("document.activeElement.id === 'result-title'")
+    page.tab_to("Start paused")
+    page.press("Enter")
+    page.wait("document.activeElement.matches('#started a')")
+    assert page.text("#started").startswith("Job 1 is submitted: no step starts until it is resumed.")
+    assert (site.job(1)["state"], site.job(1)["moving"]) == ("paused", 0)
+
+
+def test_topics_get_several_factors_by_keyboard(site: Site) -> None:
+    page = site.open("#/plan/propose?goal=rf", FAST)
+    page.wait("!document.getElementById('wizard').hidden")
+    page.tab_to("Another factor…")
+    page.press("Enter")
+    page.run("document.activeElement.select()")
+    page.type("2")
+    page.press("Tab")
+    page.type("fo.")
+    page.tab_to("Propose")
+    page.press("Enter")
+    shows(page, "Enter which topics get the factor 3, such as orders.*", "trouble")
+    page.tab_to("Remove this factor")
+    page.press("Enter")
+    assert page.run("document.activeElement.value") == "2"
+    page.press("Enter")
+    page.wait("document.activeElement.id === 'result-title'")
+    assert kept_goals(site) == ["rf", "2:fo."]
+
+
+def test_lost_replicas_are_replaced_but_those_that_come_back(site: Site) -> None:
+    site.post("brokers/6/stop")
+    page = site.open("#/plan/propose?goal=repair", FAST)
+    page.wait("document.querySelector('[name=broker]')")
+    propose(page)
+    assert kept_goals(site) == ["repair"]
+    assert "moves 99 replicas" in page.text("#summary")
+    page.run("document.querySelector('[name=broker][value=\"6\"]').click()")
+    propose(page)
+    assert "nothing to move" in page.text("#summary")
+
+
+def test_a_message_names_the_field_instead_of_the_option(site: Site) -> None:
+    page = site.open("#/plan/propose?goal=load", FAST)
+    page.wait("!document.getElementById('wizard').hidden")
+    page.run("document.getElementById('propose').click()")
+    shows(page, "“Count rates that are not known as 0”", "trouble")
 
 
 def test_full_brokers_are_relieved(site: Site) -> None:
