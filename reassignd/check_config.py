@@ -10,11 +10,13 @@ from reassignd.config.keys import TOPIC
 from reassignd.config.settings import EMBEDDED, KEYS, ZOOKEEPER, Settings, config_of
 from reassignd.config.sources import Assignment
 from reassignd.runtime.instances.network import read_secret
+from reassignd.runtime.listeners.cruise_control import cruise_control_access
 from reassignd.runtime.listeners.http_access import http_access
 from reassignd.runtime.listeners.listener_gate import listener_security
 from reassignd.runtime.listeners.tls import listener_tls
 from reassignd.runtime.listeners.zookeeper import configured_listeners
 from reassignd.tracing.setting import check_traces
+from server.api.access import Access
 
 HIDDEN = "(hidden)"
 
@@ -28,6 +30,8 @@ def check(settings: Settings) -> None:
     Raises ConfigError or CommandError for the first that is wrong.
     """
     http_access(settings)
+    if settings.cruisecontrol_api:
+        cruise_control_access(settings, Access())
     _check_listeners(settings)
     check_traces(settings)
     if settings.upstream_command_config is not None:

@@ -59,7 +59,7 @@ async def _serve(settings: Settings, runtime: Runtime, access: HttpAccess) -> No
     without_cluster = MetricsWithoutCluster(__version__).page
     health, manager = Health("the server is starting", without_cluster), ServiceManager(os.environ)
     api = Api(health, access.access)
-    routes = [*operations_routes(health), *api.routes()]
+    routes = [*operations_routes(health), *api.routes(), *_cruise_control(settings, api, access)]
 
     def publish(content: HttpContent) -> None:
         health.obstacle, api.services, metrics, api.others, health.details = content
@@ -83,6 +83,15 @@ async def _serve(settings: Settings, runtime: Runtime, access: HttpAccess) -> No
                 await runtime.stop()
     finally:
         await cancel(*background)
+
+
+def _cruise_control(settings: Settings, api: Api, access: HttpAccess) -> Sequence[BaseRoute]:
+    """Return the routes of Cruise Control's API; none while it is off."""
+    if not settings.cruisecontrol_api:
+        return ()
+    from reassignd.runtime.listeners.cruise_control import cruise_control_routes
+
+    return cruise_control_routes(settings, api, access.access)
 
 
 def log_serving(runtime: Runtime, http: str) -> None:

@@ -126,7 +126,8 @@ class View(NamedTuple):
         figures = self._figures(sums, at)
         sent = _known(sums.sent[at].item())
         answered, cpu = self.answered_ms.get(broker), self.cpu.get(broker)
-        return LoadRow(broker, None, None, *figures, fetched, sent, answered, cpu)
+        potential = None if held is None else _sum(self.bytes_out[held]) if len(held) else 0.0
+        return LoadRow(broker, None, None, *figures, fetched, sent, answered, cpu, potential)
 
     def _fetched(self, broker: int, held: npt.NDArray[np.int32]) -> float | None:
         followed = held[self.leaders[held] != broker]

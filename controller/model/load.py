@@ -64,6 +64,8 @@ class LoadRow(NamedTuple):
     """Only of brokers: when it has answered last."""
     cpu: float | None = None
     """Only of brokers, and only by a Prometheus: the fraction of its CPU that is in use."""
+    potential_out: float | None = None
+    """Only of brokers: what consumers would read from it if it led all partitions of its replicas."""
 
 
 class LoadPage(NamedTuple):

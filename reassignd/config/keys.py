@@ -13,6 +13,7 @@ from reassignd.config.setting_types import (
     HOST_NAMES,
     IDENTIFICATION_ALGORITHM,
     LISTENERS,
+    ON_OFF,
     SECURITY_PROTOCOL,
     SWITCH,
     TEXT,
@@ -70,6 +71,34 @@ class HttpKeys:
         "",
         "Certificate authorities (PEM). If set, `/v1` requires a client certificate that one of them has"
         " signed.",
+    )
+
+
+class CruiseControlKeys:
+    """Base class of `Settings`: Cruise Control's API."""
+
+    values: dict[str, Any]
+
+    cruisecontrol_api = Key(
+        ON_OFF,
+        "off",
+        "Serve Cruise Control's REST API under `/kafkacruisecontrol` of `http.listener`.",
+    )
+    cruisecontrol_users_file = Key(
+        FILE,
+        "",
+        "File with the users of that API, one `NAME: PASSWORD, ROLE` per line; roles are VIEWER, USER and"
+        " ADMIN. It is read again when it changes. Without it, the clients of `/v1` may use the API.",
+    )
+    cruisecontrol_proposal_reuse_ms = Key(
+        integer(0, 86_400_000),
+        "3600000",
+        "An execution runs the plan of the same client's dry run, if that is not older than this.",
+    )
+    cruisecontrol_ui_directory = Key(
+        FILE,
+        "",
+        "Folder with the files of Cruise Control's UI, which is served under `/cruisecontrol/`.",
     )
 
 

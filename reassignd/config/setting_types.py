@@ -210,6 +210,9 @@ IDENTIFICATION_ALGORITHM = SettingType("https", "https, or nothing", _parse_iden
 
 _WORDS = choice("true", "false")
 SWITCH = SettingType(_WORDS.metavar, _WORDS.valid, lambda text: _WORDS.parse(text) == "true")
+_ON, _OFF = "on", "off"
+_ON_OR_OFF = choice(_OFF, _ON)
+ON_OFF = SettingType(_ON_OR_OFF.metavar, _ON_OR_OFF.valid, lambda text: _ON_OR_OFF.parse(text) == _ON)
 SECURITY_PROTOCOL = optional(choice(*SECURITY_PROTOCOLS))
 LISTENERS = SettingType(
     "LISTENERS", "NAME:PROTOCOL://HOST:PORT, several with commas, or nothing", _parse_listeners

@@ -13,7 +13,7 @@ from common.zones import host_zone
 from controller.cluster.config_keys import BROKER_KEYS, CLUSTER_WIDE
 from controller.model.configs import OWN_PREFIX
 from controller.scheduling.limits import ALIASES
-from reassignd.config.keys import HttpKeys, InstanceKeys, ListenerKeys, ZookeeperKeys
+from reassignd.config.keys import CruiseControlKeys, HttpKeys, InstanceKeys, ListenerKeys, ZookeeperKeys
 from reassignd.config.setting_types import (
     ADDRESS,
     DIRECTORY,
@@ -75,7 +75,7 @@ FLAGS = {
 """Command-line option -> the key that it sets."""
 
 
-class Settings(HttpKeys, InstanceKeys, ListenerKeys, ZookeeperKeys):
+class Settings(HttpKeys, CruiseControlKeys, InstanceKeys, ListenerKeys, ZookeeperKeys):
     """All settings of `reassignd serve`. An attribute has the name of its key, with underscores for dots."""
 
     cluster_name = Key(

@@ -37,10 +37,15 @@ class Access:
         self._certificates = certificates
         self.users = users
 
+    @property
+    def takes_credentials(self) -> bool:
+        """Whether clients show a token or a certificate, instead of being local users."""
+        return self._grants is not None or self._certificates
+
     def identity(self, request: Request) -> Identity:
         """Return the client's principal and role. Raises HttpError."""
         connection: HttpConnection | None = request.scope.get("state", {}).get(KEY)
-        if self._grants is None and not self._certificates:
+        if not self.takes_credentials:
             return self._local(connection)
         grants = Grants() if self._grants is None else self._grants()
         subject = self._subject(connection)
@@ -55,7 +60,7 @@ class Access:
 
     def granted(self) -> Granted:
         """Return who may use the API now."""
-        if self._grants is None and not self._certificates:
+        if not self.takes_credentials:
             if self.users is None:
                 return Granted("all users of this machine")
             return Granted(f"of this machine: {', '.join(sorted(map(_user_name, self.users)))}")

@@ -121,6 +121,11 @@ class Api:
         self.granted = access.granted
         """Returns who may use the API."""
 
+    @property
+    def obstacle(self) -> str | None:
+        """Why the server cannot answer requests now; None when it can."""
+        return self._health.obstacle
+
     def routes(self) -> list[BaseRoute]:
         """Return one route for each path."""
         by_path = groupby(sorted(ENDPOINTS, key=lambda each: each.path), key=lambda each: each.path)

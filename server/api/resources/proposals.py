@@ -54,6 +54,16 @@ async def again(call: Call) -> Response:
 
 
 async def _start(call: Call, body: ProposalRequest) -> Response:
+    kept = await begin(call, body)
+    if kept.partitions <= SMALL and kept.task is not None:
+        await kept.task
+    if kept.state is ProposalState.FAILED:
+        raise HttpError(422, "; ".join(kept.reasons))
+    return json_response(_shown(call, kept), 202 if kept.open else 200)
+
+
+async def begin(call: Call, body: ProposalRequest) -> Kept:
+    """Begin to compute a proposal. Raises HttpError."""
     store, goals = _store(call), words(body)
     if not goals and body.relieve_over is None:
         raise HttpError(
@@ -75,11 +85,7 @@ async def _start(call: Call, body: ProposalRequest) -> Response:
     shown = goals or ["relieve", str(body.relieve_over)]
     kept = store.start(shown, brokers, partitions, lambda kept: _lines(call, request, kept))
     kept.request, kept.rate_origin = body, None if rate is None else rate.origin
-    if partitions <= SMALL and kept.task is not None:
-        await kept.task
-    if kept.state is ProposalState.FAILED:
-        raise HttpError(422, "; ".join(kept.reasons))
-    return json_response(_shown(call, kept), 202 if kept.open else 200)
+    return kept
 
 
 async def proposals(call: Call) -> Proposals:
@@ -111,14 +117,19 @@ async def rollback(call: Call) -> Response:
 
 async def execute(call: Call, options: JobOptions) -> Response:
     """Submit the plan as a job. Refused if a partition that it changes is not where it was."""
-    kept, state = _ready(call), call.state
+    return await submit_kept(call, _ready(call), options)
+
+
+async def submit_kept(call: Call, kept: Kept, options: JobOptions) -> Response:
+    """Submit the plan of a proposal that is ready. Raises HttpError."""
+    state = call.state
     async with kept.executing:
         if kept.job is not None:
             raise HttpError(409, f"Proposal {kept.id} is executed by job {kept.job}.")
         if kept.figures is None or not kept.figures.partitions:
             raise HttpError(409, f"Proposal {kept.id} changes nothing.")
         await call.refresh()
-        entries = await call.off_loop.run(_checked, state, kept)
+        entries = await call.off_loop.run(checked_entries, state, kept)
         exclude, allow = (
             kept.drain - state.settings.excluded_brokers,
             kept.add & state.settings.excluded_brokers,
@@ -243,7 +254,7 @@ async def _lines(call: Call, request: dict[str, Any], kept: Kept) -> AsyncIterat
         yield piece
 
 
-def _checked(state: State, kept: Kept) -> list[Entry]:
+def checked_entries(state: State, kept: Kept) -> list[Entry]:
     """Return the entries of the plan. Raises HttpError if a partition is not where it was, or moves."""
     for topic, number, replicas, _ in read_plan(parse(bytes(kept.rollback))):
         partition, key = state.cluster.partition(topic, number), TopicPartition(topic, number)

@@ -162,7 +162,12 @@ async def _targets(call: Call, body: Cancel, partitions: list[AlterTopic]) -> li
         return None
     if body.job not in call.state.orders.jobs:
         raise HttpError(404, f"There is no job {body.job}; `reassignd jobs` lists them.")
-    of_job = await call.collect(_partitions_of(call.state, body.job))
+    return await cancels_of_job(call, body.job)
+
+
+async def cancels_of_job(call: Call, job: int) -> list[AlterTopic]:
+    """Return the cancels of all partitions of a job that have not ended."""
+    of_job = await call.collect(_partitions_of(call.state, job))
     return await call.compute(len(of_job), _cancels, of_job)
 
 

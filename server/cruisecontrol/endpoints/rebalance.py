@@ -1,0 +1,49 @@
+"""`POST /rebalance`: even out the brokers by goals."""
+
+from typing import Annotated
+
+from msgspec import Meta, field
+
+from server.api.shared.proposals import ProposalRequest
+from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint
+from server.cruisecontrol.shared.elections import elect_preferred
+from server.cruisecontrol.shared.errors import refused
+from server.cruisecontrol.shared.optimization import PlanParameters, Wanted, check_brokers, optimize
+from server.cruisecontrol.shared.parameters import Brokers
+from server.cruisecontrol.shared.tasks import RunningTask
+
+ELECTION = "preferredleaderelectiongoal"
+
+
+class RebalanceParameters(PlanParameters, kw_only=True):
+    """The parameters of a rebalance."""
+
+    destination_broker_ids: Annotated[Brokers, Meta(description="Only these brokers get replicas.")] = field(
+        default_factory=list
+    )
+    ignore_proposal_cache: Annotated[bool, Meta(description="No effect: a dry run plans anew.")] = False
+    rebalance_disk: Annotated[
+        bool, Meta(description="Refused: directories of a broker are not evened out.")
+    ] = False
+    concurrent_intra_broker_partition_movements: Annotated[int | None, Meta(description="No effect.")] = None
+
+
+async def rebalance(call: CruiseControlCall, given: RebalanceParameters, task: RunningTask) -> bytes:
+    """Plan, and execute if it is no dry run."""
+    if given.rebalance_disk:
+        raise refused("rebalance_disk: reassignd does not even out the log directories of a broker")
+    if [name.rpartition(".")[2].lower() for name in given.goals] == [ELECTION]:
+        return await elect_preferred(call, given, task)
+    check_brokers(call.state, given.destination_broker_ids)
+    return await optimize(call, given, Wanted(wanted(call, given), evens=True), task)
+
+
+def wanted(call: CruiseControlCall, given: RebalanceParameters) -> ProposalRequest:
+    """Return the request without the goals."""
+    others = sorted(call.state.cluster.brokers.keys() - {*given.destination_broker_ids})
+    return ProposalRequest(balance=True, exclude_brokers=others if given.destination_broker_ids else [])
+
+
+ENDPOINTS = (
+    Endpoint("POST", "rebalance", "Even out the brokers by goals.", RebalanceParameters, work=rebalance),
+)

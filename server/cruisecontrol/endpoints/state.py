@@ -1,0 +1,167 @@
+"""`GET /state`: the load model, the goals, what is executed, and what is wrong with the cluster."""
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, Struct, UnsetType, field
+
+from controller.cluster.health import missing_brokers, offline_brokers
+from controller.model.load import LoadSummary
+from server.cruisecontrol.shared.access import ClientRole
+from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint
+from server.cruisecontrol.shared.errors import bad_parameter
+from server.cruisecontrol.shared.executor import ExecutorState, executor_state
+from server.cruisecontrol.shared.goals import BY_NAME, DEFAULT, MEASURED, RATE_LOADS
+from server.cruisecontrol.shared.parameters import Names, Parameters
+
+ANOMALIES = (
+    "BROKER_FAILURE",
+    "DISK_FAILURE",
+    "GOAL_VIOLATION",
+    "METRIC_ANOMALY",
+    "TOPIC_ANOMALY",
+    "MAINTENANCE_EVENT",
+)
+"""What Cruise Control could heal by itself."""
+
+SUBSTATES = ("monitor", "analyzer", "executor", "anomaly_detector")
+
+
+class StateParameters(Parameters, kw_only=True):
+    """Which parts of the state are told."""
+
+    substates: Annotated[
+        Names, Meta(description="`monitor`, `analyzer`, `executor`, `anomaly_detector`.")
+    ] = field(default_factory=list)
+    verbose: Annotated[bool, Meta(description="No effect.")] = False
+    super_verbose: Annotated[bool, Meta(description="No effect.")] = False
+
+
+class MonitorState(Struct, rename="camel"):
+    """What is known of the partitions. The sizes make the model; rates are an addition to it."""
+
+    state: str
+    trained: bool
+    training_pct: float
+    num_monitored_windows: int
+    num_valid_partitions: int
+    num_total_partitions: int
+    num_flawed_partitions: int
+    monitoring_coverage_pct: float
+    reason_of_latest_pause_or_resume: str = "N/A"
+
+
+class GoalReadiness(Struct):
+    """Whether a goal can be judged."""
+
+    name: str
+    status: str
+
+
+class AnalyzerState(Struct, rename="camel"):
+    """Which goals can be judged."""
+
+    is_proposal_ready: bool
+    ready_goals: list[str]
+    goal_readiness: list[GoalReadiness]
+
+
+class BrokerFailure(Struct, rename="camel"):
+    """Brokers that are gone."""
+
+    anomaly_id: str
+    failed_brokers_by_time_ms: list[int]
+    description: str
+
+
+class AnomalyDetectorState(Struct, rename="camel"):
+    """What is wrong. reassignd does not heal by itself: an operator or Strimzi asks for a plan."""
+
+    self_healing_enabled: list[str] = []
+    self_healing_disabled: list[str] = field(default_factory=lambda: list(ANOMALIES))
+    recent_goal_violations: list[dict[str, str]] = []
+    recent_broker_failures: list[BrokerFailure] = []
+    recent_disk_failures: list[dict[str, str]] = []
+    recent_metric_anomalies: list[dict[str, str]] = []
+    recent_topic_anomalies: list[dict[str, str]] = []
+    recent_maintenance_events: list[dict[str, str]] = []
+
+
+class CruiseControlState(Struct):
+    """The parts that were asked for."""
+
+    monitor: MonitorState | UnsetType = field(name="MonitorState", default=UNSET)
+    executor: ExecutorState | UnsetType = field(name="ExecutorState", default=UNSET)
+    analyzer: AnalyzerState | UnsetType = field(name="AnalyzerState", default=UNSET)
+    anomalies: AnomalyDetectorState | UnsetType = field(name="AnomalyDetectorState", default=UNSET)
+    version: int = 1
+
+
+async def state(call: CruiseControlCall, given: StateParameters) -> CruiseControlState:
+    """Return the state."""
+    asked = [each.lower() for each in given.substates] or list(SUBSTATES)
+    if unknown := [each for each in asked if each not in SUBSTATES]:
+        raise bad_parameter(f"There is no substate '{unknown[0][:80]}'; known: {', '.join(SUBSTATES)}.")
+    load = LoadSummary(False) if call.room.services.load is None else call.room.services.load.summary()
+    answer = CruiseControlState()
+    if "monitor" in asked:
+        answer.monitor = _monitor(call, load)
+    if "executor" in asked:
+        answer.executor = await executor_state(call)
+    if "analyzer" in asked:
+        answer.analyzer = _analyzer(call, load)
+    if "anomaly_detector" in asked:
+        answer.anomalies = _anomalies(call)
+    return answer
+
+
+def _is_measured(call: CruiseControlCall) -> bool:
+    """Return whether plans can be made: the sizes of replicas are known where they are measured."""
+    return not call.state.mode.measures_sizes or bool(call.state.cluster.measured)
+
+
+def _monitor(call: CruiseControlCall, load: LoadSummary) -> MonitorState:
+    total = sum(map(len, call.state.cluster.partitions.values()))
+    known = round(total * load.coverage) if load.sampling else total
+    ready = _is_measured(call)
+    return MonitorState(
+        "RUNNING" if ready else "LOADING",
+        ready,
+        100.0 if ready else 0.0,
+        1 if ready else 0,
+        known if ready else 0,
+        total,
+        total - known,
+        round(100.0 * known / total, 3) if total and ready else 0.0,
+    )
+
+
+def _analyzer(call: CruiseControlCall, load: LoadSummary) -> AnalyzerState:
+    has_load = load.sampling and load.coverage >= MEASURED
+    ready = _is_measured(call)
+    goals = [BY_NAME[name.lower()] for name in DEFAULT]
+    usable = {goal.name: ready and (has_load or RATE_LOADS.isdisjoint(goal.loads)) for goal in goals}
+    return AnalyzerState(
+        ready,
+        [name for name, able in usable.items() if able],
+        [GoalReadiness(name, "ready" if able else "notReady") for name, able in usable.items()],
+    )
+
+
+def _anomalies(call: CruiseControlCall) -> AnomalyDetectorState:
+    gone = sorted({*offline_brokers(call.state), *missing_brokers(call.state)})
+    text = f"brokers {', '.join(map(str, gone))} do not run"
+    return AnomalyDetectorState(
+        recent_broker_failures=[BrokerFailure("broker-failure", gone, text)] if gone else []
+    )
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "state",
+        "Tell what is known, executed and wrong.",
+        StateParameters,
+        state,
+        role=ClientRole.USER,
+    ),
+)

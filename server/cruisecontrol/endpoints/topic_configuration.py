@@ -1,0 +1,89 @@
+"""`POST /topic_configuration`: change replication factors, several in one plan."""
+
+import re
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct
+
+from common.json.models import convert_model
+from common.json.text import parse
+from common.plan_errors import PlanError
+from server.api.shared.proposals import ProposalRequest, TopicFactor
+from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint
+from server.cruisecontrol.shared.errors import CruiseControlError, bad_parameter
+from server.cruisecontrol.shared.optimization import PlanParameters, Wanted, optimize
+from server.cruisecontrol.shared.tasks import RunningTask
+
+WAIT_SECONDS = 45.0
+"""Strimzi's topic operator takes an answer of 202 for a failure, and waits for 60 s."""
+
+Factor = Annotated[int, Meta(ge=1, le=2**15 - 1)]
+
+
+class TopicConfigurationParameters(PlanParameters, kw_only=True):
+    """The parameters of replication factors. A body may give them instead."""
+
+    topic: Annotated[str, Meta(description="Regular expression of the topics.")] = ""
+    replication_factor: Annotated[Factor | None, Meta(description="Their new factor.")] = None
+    skip_rack_awareness_check: Annotated[bool, Meta(description="Replicas may share racks.")] = False
+
+
+class _Factors(Struct, forbid_unknown_fields=True):
+    by_factor: dict[str, str] = msgspec.field(name="topic_by_replication_factor")
+
+
+class _Body(Struct, forbid_unknown_fields=True):
+    replication_factor: _Factors
+
+
+async def topic_configuration(
+    call: CruiseControlCall, given: TopicConfigurationParameters, task: RunningTask
+) -> bytes:
+    """Plan, and execute if it is no dry run."""
+    factors = _factors(call.body, given)
+    for each in factors:
+        _check_topics(call, each.topics)
+    racks = not given.skip_rack_awareness_check
+    request = ProposalRequest(factors=factors, disable_rack_aware=not racks)
+    return await optimize(call, given, Wanted(request), task)
+
+
+def _factors(body: bytes, given: TopicConfigurationParameters) -> list[TopicFactor]:
+    if given.topic and given.replication_factor is not None:
+        return [TopicFactor(given.replication_factor, given.topic)]
+    if not body:
+        raise bad_parameter("Give topic and replication_factor, or a body with topic_by_replication_factor.")
+    try:
+        by_factor = convert_model(parse(body), _Body).replication_factor.by_factor
+    except PlanError as error:
+        raise bad_parameter(str(error)) from error
+    factors = []
+    for text, topics in by_factor.items():
+        if not (text.isascii() and text.isdecimal() and 0 < int(text[:6]) < 2**15):
+            raise bad_parameter(f"'{text[:40]}' is no replication factor.")
+        factors.append(TopicFactor(int(text), topics))
+    return factors
+
+
+def _check_topics(call: CruiseControlCall, pattern: str) -> None:
+    """Raise CruiseControlError for an expression that is not valid or that no topic has."""
+    try:
+        expression = re.compile(pattern)
+    except re.error as error:
+        raise bad_parameter(f"The expression '{pattern[:80]}' is not valid: {error}.") from error
+    if not any(map(expression.fullmatch, call.state.cluster.partitions)):
+        raise CruiseControlError(500, f"There is no topic '{pattern[:200]}'.")
+
+
+ENDPOINTS = (
+    Endpoint(
+        "POST",
+        "topic_configuration",
+        "Change replication factors.",
+        TopicConfigurationParameters,
+        work=topic_configuration,
+        takes_body=True,
+        wait_seconds=WAIT_SECONDS,
+    ),
+)

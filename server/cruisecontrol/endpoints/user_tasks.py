@@ -1,0 +1,102 @@
+"""`GET /user_tasks`: what was asked for, and what came of it; also after a restart."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Annotated
+
+from msgspec import UNSET, Meta, Struct, UnsetType, field
+
+from controller.model.jobs import Ending, Job
+from controller.model.tasks import UserTask
+from controller.state.state import State
+from server.cruisecontrol.shared.access import ClientRole
+from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint
+from server.cruisecontrol.shared.executions import jobs_by_task
+from server.cruisecontrol.shared.parameters import Names, Parameters
+from server.cruisecontrol.shared.tasks import unpacked
+
+
+class UserTasksParameters(Parameters, kw_only=True):
+    """Which tasks are listed."""
+
+    user_task_ids: Annotated[Names, Meta(description="Only tasks with these ids.")] = field(
+        default_factory=list
+    )
+    client_ids: Annotated[Names, Meta(description="Only tasks of these addresses.")] = field(
+        default_factory=list
+    )
+    endpoints: Annotated[Names, Meta(description="Only tasks of these endpoints.")] = field(
+        default_factory=list
+    )
+    types: Annotated[Names, Meta(description="Only tasks in these states.")] = field(default_factory=list)
+    entries: Annotated[int, Meta(ge=1, description="Most tasks that are listed.")] = 100
+    fetch_completed_task: Annotated[bool, Meta(description="With the answers.")] = False
+
+
+class TaskRow(Struct):
+    """A task. Strict clients know these five fields; the sixth is sent only if it is asked for."""
+
+    status: str = field(name="Status")
+    client: str = field(name="ClientIdentity")
+    url: str = field(name="RequestURL")
+    id: str = field(name="UserTaskId")
+    started_ms: str = field(name="StartMs")
+    result: str | UnsetType = field(name="originalResponse", default=UNSET)
+
+
+class UserTaskList(Struct):
+    """The tasks, the newest first."""
+
+    tasks: list[TaskRow] = field(name="userTasks")
+    version: int = 1
+
+
+async def user_tasks(call: CruiseControlCall, given: UserTasksParameters) -> UserTaskList:
+    """List the tasks."""
+    rows = [
+        row for endpoint, row in _rows(call, given.fetch_completed_task) if _selects(given, endpoint, row)
+    ]
+    return UserTaskList(rows[: given.entries])
+
+
+def _selects(given: UserTasksParameters, endpoint: str, row: TaskRow) -> bool:
+    chosen = (
+        (given.user_task_ids, row.id),
+        (given.client_ids, row.client),
+        (given.endpoints, endpoint),
+        (given.types, row.status),
+    )
+    return all(not names or value.lower() in {name.lower() for name in names} for names, value in chosen)
+
+
+def _rows(call: CruiseControlCall, fetch: bool) -> Iterator[tuple[str, TaskRow]]:
+    for task in call.room.tasks.active():
+        if task.id not in call.state.tasks.results:
+            line = task.request
+            yield line.endpoint, TaskRow("Active", line.client, line.url, task.id, str(task.started_ms))
+    jobs = jobs_by_task(call.state)
+    for record in sorted(call.state.tasks.results.values(), key=lambda each: -each.started_ms):
+        status = task_status(call.state, record, jobs.get(record.id))
+        row = TaskRow(status, record.client, record.url, record.id, str(record.started_ms))
+        if fetch:
+            row.result = unpacked(record.result).decode()
+        yield record.endpoint, row
+
+
+def task_status(state: State, record: UserTask, job: Job | None) -> str:
+    """Return the state of a task with a result, which lasts until its job has ended."""
+    if record.failed:
+        return "CompletedWithError"
+    if job is None:
+        return "Completed"
+    if not job.ended_ms:
+        return "InExecution"
+    endings = state.orders.endings.get(job.id, Counter[Ending]())
+    return "Completed" if endings.keys() <= {Ending.DONE} else "CompletedWithError"
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET", "user_tasks", "List the user tasks.", UserTasksParameters, user_tasks, role=ClientRole.VIEWER
+    ),
+)

@@ -1,0 +1,93 @@
+"""One request to Cruise Control's API, and the form of an endpoint."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import msgspec
+
+from controller.state.state import State
+from server.api.shared.call import ApiServices, Call
+from server.api.shared.proposals import ProposalStore
+from server.cruisecontrol.shared.access import Client, ClientRole
+from server.cruisecontrol.shared.errors import refused
+from server.cruisecontrol.shared.parameters import Parameters
+from server.cruisecontrol.shared.tasks import RunningTask, UserTasks
+
+T = TypeVar("T")
+
+
+class DryRun(NamedTuple):
+    """A completed dry run: its proposal, and when it ended in milliseconds since 1970."""
+
+    proposal: int
+    ended_ms: int
+
+
+@dataclass(slots=True)
+class Room:
+    """What this API holds for one served cluster beside the resources of `/v1`."""
+
+    services: ApiServices
+    tasks: UserTasks
+    wall_clock: Callable[[], int]
+    reuse_ms: int
+    """How long a dry run may be executed by an equal request."""
+    dry_runs: dict[tuple[object, ...], DryRun] = field(default_factory=dict)
+    """By what was asked; see `server.cruisecontrol.shared.optimization`."""
+
+
+class CruiseControlCall(NamedTuple):
+    """An authorized request."""
+
+    room: Room
+    call: Call
+    client: Client
+    body: bytes
+
+    @property
+    def state(self) -> State:
+        return self.room.services.state
+
+    @property
+    def store(self) -> ProposalStore:
+        """The proposals. Raises CruiseControlError where none can be computed."""
+        if self.room.services.proposals is None:
+            raise refused("this server computes no proposals")
+        return self.room.services.proposals
+
+    def of_task(self, client_id: str) -> Call:
+        """Return a call of `/v1` whose changes are recorded with this client id."""
+        return self.call._replace(client_id=client_id)
+
+
+Answer = msgspec.Struct | bytes
+
+
+class Handler(Protocol):
+    """Answers a request at once. Its second argument is the model of the endpoint's parameters."""
+
+    # One table has all endpoints; a handler is called with the model of its own endpoint only.
+    def __call__(self, call: CruiseControlCall, given: Any, /) -> Awaitable[object]: ...  # noqa: ANN401
+
+
+class TaskHandler(Protocol):
+    """Answers a request that takes time, as a user task."""
+
+    def __call__(self, call: CruiseControlCall, given: Any, task: RunningTask, /) -> Awaitable[bytes]: ...  # noqa: ANN401
+
+
+class Endpoint(NamedTuple):
+    """A method on a path of this API. It has one of the two handlers."""
+
+    method: str
+    name: str
+    summary: str
+    parameters: type[Parameters]
+    handle: Handler | None = None
+    work: TaskHandler | None = None
+    role: ClientRole = ClientRole.ADMIN
+    takes_body: bool = False
+    """It reads a JSON body. All others ignore theirs: the UI sends one with each POST."""
+    wait_seconds: float = 10.0
+    """How long a request waits for its task before it is answered 202."""

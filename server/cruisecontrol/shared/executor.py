@@ -1,0 +1,86 @@
+"""What is being executed, as `ExecutorState` of Cruise Control tells it.
+
+Strimzi reads the bytes and the time of the start from it. Bytes are those that were copied; Cruise Control
+counts only partitions that have ended.
+"""
+
+from datetime import UTC, datetime
+from math import ceil
+
+from msgspec import UNSET, Struct, UnsetType
+
+from controller.model.cluster import Job
+from controller.state.state import State
+from server.api.shared.job_rows import Job as JobRow
+from server.api.shared.job_rows import job_rows, tally
+from server.cruisecontrol.shared.call import CruiseControlCall
+from server.cruisecontrol.shared.executions import executions, task_of
+from server.cruisecontrol.shared.loads import MEGABYTE
+
+IDLE = "NO_TASK_IN_PROGRESS"
+STARTING = "STARTING_EXECUTION"
+MOVING_REPLICAS = "INTER_BROKER_REPLICA_MOVEMENT_TASK_IN_PROGRESS"
+MOVING_LEADERS = "LEADER_MOVEMENT_TASK_IN_PROGRESS"
+STOPPING = "STOPPING_EXECUTION"
+
+
+class ExecutorState(Struct, rename="camel"):
+    """What is being executed; only `state` if nothing is."""
+
+    state: str
+    triggered_user_task_id: str | UnsetType = UNSET
+    triggered_task_reason: str | UnsetType = UNSET
+    num_total_partition_movements: int | UnsetType = UNSET
+    num_finished_partition_movements: int | UnsetType = UNSET
+    num_in_progress_partition_movements: int | UnsetType = UNSET
+    num_pending_partition_movements: int | UnsetType = UNSET
+    num_total_leadership_movements: int | UnsetType = UNSET
+    num_finished_leadership_movements: int | UnsetType = UNSET
+    total_data_to_move: int | UnsetType = UNSET
+    finished_data_movement: int | UnsetType = UNSET
+    maximum_concurrent_partition_movements_per_broker: int | UnsetType = UNSET
+    error: str | UnsetType = UNSET
+    recently_removed_brokers: list[int] = []
+    recently_demoted_brokers: list[int] = []
+
+
+async def executor_state(call: CruiseControlCall) -> ExecutorState:
+    """Return what the oldest job of this API does."""
+    running = executions(call.state)
+    if not running:
+        return ExecutorState(IDLE)
+    [row] = await job_rows(call.call, running[:1], await tally(call.call))
+    return _of_job(call.state, running[0], row)
+
+
+def _of_job(state: State, job: Job, row: JobRow) -> ExecutorState:
+    copied = row.copied
+    total = ceil(copied.total / MEGABYTE) if copied is not None and copied.total else 0
+    finished = min(total, int(copied.bytes // MEGABYTE)) if copied is not None and copied.bytes else 0
+    started = datetime.fromtimestamp(job.created_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    record = state.tasks.results.get(task_of(job))
+    client = job.principal if record is None else record.client
+    return ExecutorState(
+        _phase(state, job, row),
+        task_of(job),
+        f"No reason provided (Client: {client}, Date: {started})",
+        row.total,
+        row.total - row.moving - row.waiting - row.queued,
+        row.moving,
+        row.waiting + row.queued,
+        0,
+        0,
+        total,
+        finished,
+    )
+
+
+def _phase(state: State, job: Job, row: JobRow) -> str:
+    """Return the phase: everything that is left returns, waits for its first step, moves, or elects."""
+    left = [each for each in state.orders.reassignments.values() if each.job == job.id]
+    # Both end at the first partition that moves on, which is nearly always the first one.
+    if left and all(each.rolling_back for each in left):
+        return STOPPING
+    if left and not any(set(each.original) != set(each.target) for each in left):
+        return MOVING_LEADERS
+    return MOVING_REPLICAS if row.moving or row.done else STARTING

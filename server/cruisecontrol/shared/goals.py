@@ -1,0 +1,285 @@
+"""Cruise Control's goals: which of our goals each stands for, and whether a plan meets it.
+
+A goal is judged by what is known. One that cannot be judged is NO-ACTION with the reason, and never FIXED; if
+it is a hard goal, the request is refused unless it says `skip_hard_goal_check=true`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import ceil, floor
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from server.api.shared.proposals import LeaderGoal, ProposalFigures, ProposalRequest, Spread
+from server.cruisecontrol.shared.errors import CruiseControlError, bad_parameter
+from server.cruisecontrol.shared.loads import BrokerRow
+
+MOST_REPLICAS = 10_000
+"""Of a broker: `max.replicas.per.broker`."""
+FULLEST_DISK = 0.8
+"""`disk.capacity.threshold`."""
+TOLERANCE = 0.1
+"""Of the distribution goals: their balance threshold of 1.10, as a deviation from the mean."""
+MEASURED = 0.95
+"""Fraction of the partitions whose rates must be known: `min.valid.partition.ratio`."""
+
+NO_LOAD = "the load of partitions is not measured (reassignment.load.sampling)"
+NO_CAPACITY = "no capacity of brokers is known for it"
+NOT_OFFERED = "reassignd has no such rule"
+
+
+class Evidence(NamedTuple):
+    """The cluster at one moment, before or after a plan."""
+
+    rows: Sequence[BrokerRow]
+    rack_excess: int
+    """Replicas against the rack rule."""
+    topic_excess: int
+    """Replicas above the even share of their topic on a broker."""
+    excluded: frozenset[int]
+    """Brokers that give up their replicas: their shares are not judged."""
+
+    @property
+    def sharing(self) -> list[BrokerRow]:
+        """The brokers that share the load."""
+        return [row for row in self.rows if row.alive and row.id not in self.excluded]
+
+
+Judgement = bool | str
+"""Whether the goal is violated, or why that cannot be told."""
+
+
+class CruiseControlGoal(NamedTuple):
+    """A goal of Cruise Control."""
+
+    name: str
+    judge: Callable[[Evidence], Judgement]
+    hard: bool = False
+    loads: tuple[str, ...] = ()
+    """The loads of `--by` that it evens out."""
+
+
+def _even(
+    value: Callable[[BrokerRow], float | None], unknown: str = NO_LOAD
+) -> Callable[[Evidence], Judgement]:
+    """Return a judge of whether each broker is within the tolerance around the mean."""
+
+    def judge(evidence: Evidence) -> Judgement:
+        values = [value(row) for row in evidence.sharing]
+        known = [each for each in values if each is not None]
+        if len(known) < len(values):
+            return unknown
+        mean = sum(known) / len(known) if known else 0.0
+        least, most = floor(mean * (1 - TOLERANCE)), ceil(mean * (1 + TOLERANCE))
+        return any(not least <= each <= most for each in known)
+
+    return judge
+
+
+def _usage(row: BrokerRow) -> float | None:
+    """Return the used part of the disks in millionths, so that whole numbers are fine enough."""
+    return None if not row.capacity else 1e6 * row.bytes / row.capacity
+
+
+def _disk_usage(evidence: Evidence) -> Judgement:
+    """Judge by the used part of disks, or by bytes where no disk's size is known."""
+    known = all(row.capacity for row in evidence.sharing)
+    return _even(_usage if known else lambda row: float(row.bytes))(evidence)
+
+
+def _disk_capacity(evidence: Evidence) -> Judgement:
+    rows = evidence.sharing
+    if not all(row.capacity for row in rows):
+        return NO_CAPACITY
+    return any(row.bytes > FULLEST_DISK * (row.capacity or 0) for row in rows)
+
+
+def _never(_: Evidence) -> Judgement:
+    """Judge a goal that Cruise Control's own defaults make void."""
+    return False
+
+
+def _not_judged(reason: str) -> Callable[[Evidence], Judgement]:
+    return lambda _: reason
+
+
+_RATES = {
+    "NetworkInboundUsageDistributionGoal": ("in", lambda row: _both(row.leader_in, row.follower_in)),
+    "NetworkOutboundUsageDistributionGoal": ("out", lambda row: row.bytes_out),
+    "LeaderBytesInDistributionGoal": ("leaders-in", lambda row: row.leader_in),
+}
+
+
+def _both(first: float | None, second: float | None) -> float | None:
+    return None if first is None or second is None else first + second
+
+
+def _racks(evidence: Evidence) -> Judgement:
+    return evidence.rack_excess > 0
+
+
+GOALS: tuple[CruiseControlGoal, ...] = (
+    CruiseControlGoal("RackAwareGoal", _racks, hard=True),
+    CruiseControlGoal("RackAwareDistributionGoal", _racks, hard=True),
+    CruiseControlGoal("BrokerSetAwareGoal", _not_judged(NOT_OFFERED), hard=True),
+    CruiseControlGoal("MinTopicLeadersPerBrokerGoal", _never, hard=True),
+    CruiseControlGoal(
+        "ReplicaCapacityGoal", lambda each: any(row.replicas > MOST_REPLICAS for row in each.rows), hard=True
+    ),
+    CruiseControlGoal("DiskCapacityGoal", _disk_capacity, hard=True),
+    CruiseControlGoal("NetworkInboundCapacityGoal", _not_judged(NO_CAPACITY), hard=True),
+    CruiseControlGoal("NetworkOutboundCapacityGoal", _not_judged(NO_CAPACITY), hard=True),
+    CruiseControlGoal("CpuCapacityGoal", _not_judged(NO_CAPACITY), hard=True),
+    CruiseControlGoal("ReplicaDistributionGoal", _even(lambda row: float(row.replicas)), loads=("replicas",)),
+    CruiseControlGoal("PotentialNwOutGoal", _not_judged(NO_CAPACITY)),
+    CruiseControlGoal("DiskUsageDistributionGoal", _disk_usage, loads=("bytes",)),
+    *(CruiseControlGoal(name, _even(value), loads=(load,)) for name, (load, value) in _RATES.items()),
+    CruiseControlGoal("CpuUsageDistributionGoal", _even(lambda row: row.cpu), loads=("cpu",)),
+    CruiseControlGoal("TopicReplicaDistributionGoal", lambda each: each.topic_excess > 0),
+    CruiseControlGoal("LeaderReplicaDistributionGoal", _even(lambda row: float(row.leaders))),
+    CruiseControlGoal("PreferredLeaderElectionGoal", _never),
+    CruiseControlGoal("IntraBrokerDiskCapacityGoal", _not_judged(NOT_OFFERED), hard=True),
+    CruiseControlGoal("IntraBrokerDiskUsageDistributionGoal", _not_judged(NOT_OFFERED)),
+    CruiseControlGoal("KafkaAssignerEvenRackAwareGoal", _racks, loads=("replicas",)),
+    CruiseControlGoal("KafkaAssignerDiskUsageDistributionGoal", _disk_usage, loads=("bytes",)),
+)
+"""In the order of Cruise Control's priorities."""
+
+BY_NAME: Mapping[str, CruiseControlGoal] = {goal.name.lower(): goal for goal in GOALS}
+
+RACK_GOALS = frozenset({"RackAwareGoal", "RackAwareDistributionGoal", "KafkaAssignerEvenRackAwareGoal"})
+DEFAULT = (
+    "RackAwareDistributionGoal",
+    "ReplicaCapacityGoal",
+    "DiskCapacityGoal",
+    "ReplicaDistributionGoal",
+    "DiskUsageDistributionGoal",
+    "NetworkInboundUsageDistributionGoal",
+    "NetworkOutboundUsageDistributionGoal",
+    "LeaderReplicaDistributionGoal",
+)
+"""The goals of a request without `goals`, without those that cannot be judged."""
+RATE_LOADS = frozenset({"in", "out", "leaders-in", "cpu"})
+
+
+class Chosen(NamedTuple):
+    """The goals of a request, in the order in which it names them."""
+
+    goals: Sequence[CruiseControlGoal]
+    skip_hard: bool
+    """A hard goal that cannot be judged is left out."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the goals."""
+        return frozenset(goal.name for goal in self.goals)
+
+    @property
+    def loads(self) -> list[str]:
+        """The loads to even out, each once."""
+        return list(dict.fromkeys(load for goal in self.goals for load in goal.loads))
+
+
+def choose(names: Iterable[str], *, skip_hard: bool, assigner: bool, has_load: bool) -> Chosen:
+    """Return the goals with these names, which may be those of Java classes. Raises CruiseControlError."""
+    given = [name.rpartition(".")[2] for name in names]
+    if unknown := [name for name in given if name.lower() not in BY_NAME]:
+        known = ", ".join(goal.name for goal in GOALS)
+        raise bad_parameter(f"There is no goal '{unknown[0][:80]}'; known: {known}.")
+    goals = [BY_NAME[name.lower()] for name in dict.fromkeys(given)]
+    if assigner and not goals:
+        goals = [BY_NAME["kafkaassignerevenrackawaregoal"], BY_NAME["kafkaassignerdiskusagedistributiongoal"]]
+    if not goals:
+        goals = [BY_NAME[name.lower()] for name in DEFAULT]
+        goals = [goal for goal in goals if has_load or RATE_LOADS.isdisjoint(goal.loads)]
+        skip_hard = True
+    return Chosen(goals, skip_hard)
+
+
+def as_request(chosen: Chosen, request: ProposalRequest, *, has_load: bool, evens: bool) -> ProposalRequest:
+    """Return the request with what the goals ask for; `evens` says whether replicas are evened out."""
+    names, loads = chosen.names, [each for each in chosen.loads if has_load or each not in RATE_LOADS]
+    racks = not names.isdisjoint(RACK_GOALS)
+    request = replace(
+        request,
+        fix_racks=racks,
+        strict_racks="RackAwareGoal" in names,
+        headroom="20%" if "DiskCapacityGoal" in names else None,
+    )
+    leads = "LeaderReplicaDistributionGoal" in names or not {"in", "out", "leaders-in"}.isdisjoint(loads)
+    if not evens:
+        return request
+    if not loads:
+        return replace(request, racks=racks or not leads, leaders=leads, fix_racks=False)
+    topics = "TopicReplicaDistributionGoal" in names and RATE_LOADS.isdisjoint(loads)
+    return replace(
+        request,
+        by=",".join(loads),
+        tolerance_of=[f"{load}={round(100 * TOLERANCE)}%" for load in loads],
+        allow_unknown=not RATE_LOADS.isdisjoint(loads),
+        allow_partial=True,
+        preferred_leaders=LeaderGoal.BALANCE if leads else LeaderGoal.KEEP,
+        spread=Spread.TOPIC if topics else None,
+    )
+
+
+class Verdict(NamedTuple):
+    """What a plan does for a goal."""
+
+    goal: CruiseControlGoal
+    status: str
+    """VIOLATED, FIXED or NO-ACTION."""
+    reason: str = ""
+    """Why it cannot be judged."""
+    before: bool = False
+    """Whether it was violated before the plan."""
+
+
+def judge(chosen: Chosen, before: Evidence, after: Evidence) -> list[Verdict]:
+    """Return what the plan does for each goal. Raises CruiseControlError for a hard one without a verdict."""
+    verdicts = [_verdict(goal, goal.judge(before), goal.judge(after)) for goal in chosen.goals]
+    for verdict in verdicts:
+        if verdict.reason and verdict.goal.hard and not chosen.skip_hard:
+            raise CruiseControlError(
+                500,
+                f"The hard goal {verdict.goal.name} cannot be judged: {verdict.reason}; leave it out, or send"
+                " skip_hard_goal_check=true.",
+            )
+    return verdicts
+
+
+def _verdict(goal: CruiseControlGoal, before: Judgement, after: Judgement) -> Verdict:
+    if isinstance(before, str) or isinstance(after, str):
+        return Verdict(goal, "NO-ACTION", before if isinstance(before, str) else str(after))
+    status = "VIOLATED" if after else "FIXED" if before else "NO-ACTION"
+    return Verdict(goal, status, before=before)
+
+
+def balancedness(verdicts: Sequence[Verdict]) -> tuple[float, float]:
+    """Return the scores before and after, from 0 to 100.
+
+    A violated goal costs its weight: a tenth more than the goal after it, and half more again if it is hard.
+    """
+    weights = [
+        1.1 ** (len(verdicts) - place) * (1.5 if verdict.goal.hard else 1.0)
+        for place, verdict in enumerate(verdicts)
+    ]
+    total = sum(weights) or 1.0
+    lost_before = sum(weight for weight, each in zip(weights, verdicts, strict=True) if each.before)
+    lost_after = sum(
+        weight for weight, each in zip(weights, verdicts, strict=True) if each.status == "VIOLATED"
+    )
+    return 100.0 - 100.0 * lost_before / total, 100.0 - 100.0 * lost_after / total
+
+
+def evidence(
+    figures: ProposalFigures, rows: Sequence[BrokerRow], excluded: frozenset[int], after: bool
+) -> Evidence:
+    """Return the cluster before or after the plan with these figures."""
+    racks, topics = figures.rack_excess, figures.topic_excess
+    return Evidence(
+        rows,
+        racks.after if after else racks.before,
+        topics.after if after else topics.before,
+        excluded,
+    )

@@ -1,0 +1,333 @@
+"""From a request that plans to its answer, and to the job that executes the plan.
+
+An execution runs the plan that was approved: that of the newest dry run of the same request by the same
+client, if its partitions still are where they were. Otherwise a new plan is made, and the answer says so.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated, NamedTuple
+
+from msgspec import Meta, field
+from msgspec.structs import asdict
+
+from common.json.text import parse
+from common.tasks import cancel
+from controller.model.load import LoadSummary
+from controller.model.plan import read_plan
+from controller.model.tasks import job_client_id
+from controller.state.state import State
+from server.api.resources.jobs import JobOptions
+from server.api.resources.proposals import begin, checked_entries, submit_kept
+from server.api.shared.errors import HttpError
+from server.api.shared.proposals import Kept, ProposalFigures, ProposalRequest, ProposalState
+from server.cruisecontrol.shared import goals, results
+from server.cruisecontrol.shared.answers import encode
+from server.cruisecontrol.shared.call import CruiseControlCall, DryRun
+from server.cruisecontrol.shared.errors import (
+    bad_parameter,
+    not_ready,
+    ongoing_execution,
+    refused,
+    unknown_broker,
+)
+from server.cruisecontrol.shared.executions import executions, stop_executions
+from server.cruisecontrol.shared.goals import Chosen, as_request, choose
+from server.cruisecontrol.shared.loads import Change, broker_rows, changes_of, planned_rows
+from server.cruisecontrol.shared.parameters import Names, Parameters
+from server.cruisecontrol.shared.tasks import RunningTask
+
+POLL_SECONDS = 0.2
+"""How often the progress of a computation is looked at."""
+
+STRATEGIES = (
+    "PrioritizeSmallReplicaMovementStrategy",
+    "PrioritizeLargeReplicaMovementStrategy",
+    "PostponeUrpReplicaMovementStrategy",
+    "PrioritizeMinIsrWithOfflineReplicasStrategy",
+    "PrioritizeOneAboveMinIsrWithOfflineReplicasStrategy",
+    "BaseReplicaMovementStrategy",
+)
+"""Names that are accepted. Steps start in the order of reassignd's own rules."""
+
+Count = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+No = Annotated[bool, Meta(description="No effect.")]
+
+
+class PlanParameters(Parameters, kw_only=True):
+    """What all requests that plan take."""
+
+    dryrun: Annotated[bool, Meta(description="Only plan; `false` executes.")] = True
+    verbose: Annotated[bool, Meta(description="List the partitions.")] = False
+    goals: Annotated[Names, Meta(description="Goals by name, instead of the default ones.")] = field(
+        default_factory=list
+    )
+    skip_hard_goal_check: Annotated[bool, Meta(description="Leave out hard goals that cannot be judged.")] = (
+        False
+    )
+    excluded_topics: Annotated[str, Meta(description="Regular expression: topics that do not change.")] = ""
+    kafka_assigner: Annotated[bool, Meta(description="Racks and even replicas, without other goals.")] = False
+    stop_ongoing_execution: Annotated[
+        bool, Meta(description="Cancel what this API executes, then execute.")
+    ] = False
+    concurrent_partition_movements_per_broker: Annotated[
+        Count | None, Meta(description="Limit B of the job.")
+    ] = None
+    max_partition_movements_in_cluster: Annotated[Count | None, Meta(description="Limit C of the job.")] = (
+        None
+    )
+    concurrent_leader_movements: Annotated[Count | None, Meta(description="Limit L of the job.")] = None
+    broker_concurrent_leader_movements: Annotated[Count | None, Meta(description="No effect.")] = None
+    replication_throttle: Annotated[
+        Annotated[int, Meta(ge=1, le=2**63 - 1)] | None,
+        Meta(description="Throttle of the job, in bytes per second."),
+    ] = None
+    replica_movement_strategies: Annotated[Names, Meta(description="Checked; no effect.")] = field(
+        default_factory=list
+    )
+    execution_progress_check_interval_ms: Annotated[
+        Annotated[int, Meta(ge=5000)] | None, Meta(description="No effect.")
+    ] = None
+    use_ready_default_goals: No = False
+    allow_capacity_estimation: No = True
+    exclude_recently_demoted_brokers: No = False
+    exclude_recently_removed_brokers: No = False
+    data_from: Annotated[str, Meta(description="No effect.")] = ""
+    fast_mode: No = False
+    review_id: Annotated[int | None, Meta(description="Refused: there are no reviews.")] = None
+
+
+EXECUTION_ONLY = frozenset({
+    "json", "get_response_schema", "reason", "dryrun", "verbose", "stop_ongoing_execution", "review_id",
+    "concurrent_partition_movements_per_broker", "max_partition_movements_in_cluster",
+    "concurrent_leader_movements", "broker_concurrent_leader_movements", "replication_throttle",
+    "replica_movement_strategies", "execution_progress_check_interval_ms",
+})  # fmt: skip
+"""Parameters that do not change the plan: an execution may have others than its dry run."""
+
+
+class Wanted(NamedTuple):
+    """What an endpoint asks for, without the goals."""
+
+    request: ProposalRequest
+    evens: bool = False
+    """Replicas of all brokers are evened out."""
+    leaving: frozenset[int] = frozenset()
+    """Brokers that give up their replicas."""
+    new: frozenset[int] = frozenset()
+    """Brokers that are added."""
+    demoted: frozenset[int] = frozenset()
+
+
+async def optimize(
+    call: CruiseControlCall, given: PlanParameters, wanted: Wanted, task: RunningTask
+) -> bytes:
+    """Return the answer of a request that plans, after its plan was submitted if that is asked for.
+
+    Raises CruiseControlError, HttpError or DriverStoppedError.
+    """
+    _check(call, given)
+    if not given.dryrun:
+        await make_way(call, stop=given.stop_ongoing_execution)
+    load = _load(call)
+    has_load = load.sampling and load.coverage >= goals.MEASURED
+    chosen = choose(
+        given.goals, skip_hard=given.skip_hard_goal_check, assigner=given.kafka_assigner, has_load=has_load
+    )
+    request = as_request(chosen, wanted.request, has_load=has_load, evens=wanted.evens)
+    request.exclude_topics, request.skip_moving = given.excluded_topics or None, True
+    kept, note = await _plan(call, given, request, task)
+    body = await _answer(call, given, wanted, chosen, kept, [*note, *_left_out(kept)], load)
+    if given.dryrun:
+        _remember(call, given, task, kept)
+        return body
+    await call.room.tasks.keep(task, body, executes=True)
+    if _figures(kept).partitions:
+        task.step = "submitting the plan"
+        await submit_kept(call.of_task(job_client_id(task.id)), kept, job_options(given))
+    return body
+
+
+def _check(call: CruiseControlCall, given: PlanParameters) -> None:
+    known = {name.lower() for name in STRATEGIES}
+    for name in given.replica_movement_strategies:
+        if name.rpartition(".")[2].lower() not in known:
+            raise bad_parameter(f"There is no strategy '{name[:80]}'; known: {', '.join(STRATEGIES)}.")
+    if given.review_id is not None:
+        raise bad_parameter("review_id: reviews are not offered; leave it out.")
+    state = call.state
+    if state.mode.measures_sizes and not state.cluster.measured:
+        raise not_ready("the sizes of replicas are not measured yet")
+
+
+def check_brokers(state: State, brokers: Sequence[int]) -> None:
+    """Raise CruiseControlError for a broker that the cluster does not have."""
+    known = state.cluster.brokers.keys() | state.cluster.unlisted_brokers
+    for broker in brokers:
+        if broker not in known:
+            raise unknown_broker(broker)
+
+
+async def make_way(call: CruiseControlCall, *, stop: bool) -> None:
+    """Refuse the execution while another one of this API runs, or cancel that."""
+    running = executions(call.state)
+    if running and stop:
+        await stop_executions(call)
+        running = executions(call.state)
+    if running:
+        raise ongoing_execution(f"job {running[0].id}")
+
+
+def _load(call: CruiseControlCall) -> LoadSummary:
+    loads = call.room.services.load
+    return LoadSummary(False) if loads is None else loads.summary()
+
+
+async def _plan(
+    call: CruiseControlCall, given: PlanParameters, request: ProposalRequest, task: RunningTask
+) -> tuple[Kept, list[str]]:
+    """Return the proposal, and a sentence about whether it is the approved one."""
+    notes = []
+    if not given.dryrun:
+        approved, why_not = await _approved(call, given, task)
+        if approved is not None:
+            return approved, [f"executes proposal {approved.id}"]
+        notes = [f"new proposal: {why_not}"]
+    return await _computed(call, request, task), notes
+
+
+async def _computed(call: CruiseControlCall, request: ProposalRequest, task: RunningTask) -> Kept:
+    kept = await _begun(call, request, task)
+    work = kept.task
+    try:
+        while work is not None and not work.done():
+            task.step = "waiting for another proposal" if kept.state is ProposalState.WAITING else "planning"
+            task.percentage = round(100.0 * kept.read / max(kept.partitions, 1), 1)
+            await asyncio.wait({work}, timeout=POLL_SECONDS)
+    except asyncio.CancelledError:
+        if work is not None:
+            await cancel(work)
+        raise
+    _figures(kept)
+    return kept
+
+
+async def _begun(call: CruiseControlCall, request: ProposalRequest, task: RunningTask) -> Kept:
+    """Begin the computation, as soon as there is room for one more."""
+    while True:
+        try:
+            return await begin(call.call, request)
+        except HttpError as error:
+            if error.status != 429:
+                raise (not_ready if error.status == 503 else refused)(str(error)) from error
+            task.step = "waiting for other proposals"
+            await asyncio.sleep(POLL_SECONDS)
+
+
+def _key(given: PlanParameters, task: RunningTask) -> tuple[object, ...]:
+    """Return what the plan of a request depends on."""
+    asked = tuple((name, repr(each)) for name, each in asdict(given).items() if name not in EXECUTION_ONLY)
+    return (task.request.principal, task.request.endpoint, task.request.key[3], *asked)
+
+
+def _remember(call: CruiseControlCall, given: PlanParameters, task: RunningTask, kept: Kept) -> None:
+    runs, now = call.room.dry_runs, call.room.wall_clock()
+    for key, run in list(runs.items()):
+        if now - run.ended_ms > call.room.reuse_ms:
+            del runs[key]
+    runs[_key(given, task)] = DryRun(kept.id, now)
+
+
+async def _approved(
+    call: CruiseControlCall, given: PlanParameters, task: RunningTask
+) -> tuple[Kept | None, str]:
+    """Return the proposal of the dry run that this request executes; or why there is none."""
+    run = call.room.dry_runs.pop(_key(given, task), None)
+    if run is None or call.room.wall_clock() - run.ended_ms > call.room.reuse_ms:
+        return None, f"no dry run of this request in the last {call.room.reuse_ms // 60_000} minutes"
+    try:
+        kept = call.store.get(run.proposal)
+    except HttpError:
+        return None, f"proposal {run.proposal} is not kept any more"
+    if kept.job is not None:
+        return None, f"proposal {kept.id} was executed by job {kept.job}"
+    if not _figures(kept).partitions:
+        return kept, ""
+    await call.call.refresh()
+    try:
+        await call.call.off_loop.run(checked_entries, call.state, kept)
+    except HttpError as error:
+        return None, str(error)
+    return kept, ""
+
+
+def job_options(given: PlanParameters) -> JobOptions:
+    """Return the limits and the throttle of the job."""
+    limits = {
+        "B": given.concurrent_partition_movements_per_broker,
+        "C": given.max_partition_movements_in_cluster,
+        "L": given.concurrent_leader_movements,
+    }
+    options = JobOptions(limits=",".join(f"{name}={each}" for name, each in limits.items() if each))
+    if given.replication_throttle is not None:
+        options.throttle = given.replication_throttle
+    return options
+
+
+def _left_out(kept: Kept) -> list[str]:
+    figures = _figures(kept)
+    if not figures.left_out_partitions:
+        return []
+    first = figures.left_out[0] if figures.left_out else None
+    example = f", such as {first.topic}-{first.partition}: {first.reason}" if first is not None else ""
+    return [f"{figures.left_out_partitions} partitions are left out{example}"]
+
+
+async def _answer(
+    call: CruiseControlCall,
+    given: PlanParameters,
+    wanted: Wanted,
+    chosen: Chosen,
+    kept: Kept,
+    notes: Sequence[str],
+    load: LoadSummary,
+) -> bytes:
+    figures = _figures(kept)
+    now = await broker_rows(call.room.services)
+    milliseconds = round(1000 * call.store.shown(kept).seconds)
+
+    def compute() -> bytes:
+        changes = _changes(kept)
+        before, after = planned_rows(now, figures.brokers, changes, call.room.services.load)
+        for row in (*before, *after):
+            if row.alive:
+                row.state = (
+                    "NEW" if row.id in wanted.new else "DEMOTED" if row.id in wanted.demoted else row.state
+                )
+        verdicts = goals.judge(
+            chosen,
+            goals.evidence(figures, before, wanted.leaving, False),
+            goals.evidence(figures, after, wanted.leaving, True),
+        )
+        excluded = [given.excluded_topics] if given.excluded_topics else []
+        coverage = load.coverage if load.sampling else 1.0
+        numbers = results.summary(figures, verdicts, coverage, excluded, notes)
+        topics = len(call.state.cluster.partitions)
+        summaries = results.goal_summaries(verdicts, after, topics, milliseconds)
+        return encode(results.result(numbers, summaries, (before, after), changes if given.verbose else None))
+
+    return await call.call.off_loop.run(compute)
+
+
+def _figures(kept: Kept) -> ProposalFigures:
+    """Return the figures of a proposal. Raises CruiseControlError if it has none."""
+    if kept.figures is None:
+        raise refused("; ".join(kept.reasons) or "the proposal was deleted")
+    return kept.figures
+
+
+def _changes(kept: Kept) -> list[Change]:
+    if not _figures(kept).partitions:
+        return []
+    plan, rollback = (read_plan(parse(bytes(each))) for each in (kept.plan, kept.rollback))
+    return changes_of(plan, rollback)

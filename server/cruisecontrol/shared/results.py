@@ -1,0 +1,193 @@
+"""The answer of requests that plan: what moves, what each goal gains, and the load before and after."""
+
+from collections.abc import Callable, Iterable, Sequence
+from math import ceil, sqrt
+
+from msgspec import UNSET, Struct, UnsetType, field
+
+from server.api.shared.proposals import ProposalFigures
+from server.cruisecontrol.shared.goals import Verdict, balancedness
+from server.cruisecontrol.shared.loads import KILOBYTE, MEGABYTE, BrokerRow, Change, ClusterLoad, cluster_load
+
+
+class Summary(Struct, rename="camel"):
+    """The plan in numbers. Strimzi copies it into the status of its resource."""
+
+    num_replica_movements: int
+    data_to_move: int = field(name="dataToMoveMB")
+    num_leader_movements: int
+    recent_windows: int
+    monitored_partitions_percentage: float
+    excluded_topics: list[str]
+    score_before: float = field(name="onDemandBalancednessScoreBefore")
+    score_after: float = field(name="onDemandBalancednessScoreAfter")
+    provision_status: str
+    provision_recommendation: str
+    num_intra_broker_replica_movements: int = 0
+    intra_broker_data_to_move: int = field(name="intraBrokerDataToMoveMB", default=0)
+    excluded_brokers_for_replica_move: list[int] = []
+    excluded_brokers_for_leadership: list[int] = []
+
+
+class ModelMetadata(Struct):
+    """How large the cluster is."""
+
+    brokers: int
+    replicas: int
+    topics: int
+
+
+class Statistics(Struct, rename="camel"):
+    """One statistic over the live brokers. What is not known is left out."""
+
+    replicas: float
+    leader_replicas: float
+    disk: float
+    cpu: float | UnsetType = UNSET
+    network_inbound: float | UnsetType = UNSET
+    network_outbound: float | UnsetType = UNSET
+    potential_nw_out: float | UnsetType = UNSET
+
+
+class ModelStats(Struct):
+    """The brokers after the plan, in numbers."""
+
+    metadata: ModelMetadata
+    statistics: dict[str, Statistics]
+
+
+class GoalSummary(Struct, rename="camel"):
+    """What the plan does for a goal."""
+
+    goal: str
+    status: str
+    optimization_time_ms: int
+    cluster_model_stats: ModelStats
+
+
+class PartitionName(Struct):
+    """A partition."""
+
+    topic: str
+    partition: int
+
+
+class ExecutionProposal(Struct, rename="camel"):
+    """A partition that the plan changes."""
+
+    topic_partition: PartitionName
+    old_leader: int
+    old_replicas: tuple[int, ...]
+    new_replicas: tuple[int, ...]
+
+
+class OptimizationResult(Struct, rename="camel"):
+    """A plan. Both loads have the same brokers."""
+
+    summary: Summary
+    goal_summary: list[GoalSummary]
+    load_after_optimization: ClusterLoad
+    load_before_optimization: ClusterLoad | UnsetType = UNSET
+    proposals: list[ExecutionProposal] | UnsetType = UNSET
+    version: int = 1
+
+
+def goal_summaries(
+    verdicts: Iterable[Verdict], after: Sequence[BrokerRow], topics: int, ms: int
+) -> list[GoalSummary]:
+    """Return what the plan does for each goal; the time is that of the whole plan."""
+    stats = model_stats(after, topics)
+    return [GoalSummary(each.goal.name, each.status, ms, stats) for each in verdicts]
+
+
+def model_stats(rows: Sequence[BrokerRow], topics: int) -> ModelStats:
+    """Return the statistics over the live brokers."""
+    live = [row for row in rows if row.alive]
+    metadata = ModelMetadata(len(rows), sum(row.replicas for row in rows), topics)
+    kinds: dict[str, Callable[[Sequence[float]], float]] = {
+        "AVG": _mean,
+        "MAX": lambda values: max(values, default=0.0),
+        "MIN": lambda values: min(values, default=0.0),
+        "STD": _deviation,
+    }
+    return ModelStats(metadata, {name: _statistics(live, function) for name, function in kinds.items()})
+
+
+def _statistics(rows: Sequence[BrokerRow], function: Callable[[Sequence[float]], float]) -> Statistics:
+    def of(values: Iterable[float | None], unit: float) -> float | UnsetType:
+        known = [each / unit for each in values if each is not None]
+        return function(known) if len(known) == len(rows) else UNSET
+
+    inbound = (
+        None if row.leader_in is None or row.follower_in is None else row.leader_in + row.follower_in
+        for row in rows
+    )
+    return Statistics(
+        function([float(row.replicas) for row in rows]),
+        function([float(row.leaders) for row in rows]),
+        function([row.bytes / MEGABYTE for row in rows]),
+        of((row.cpu for row in rows), 0.01),
+        of(inbound, KILOBYTE),
+        of((row.bytes_out for row in rows), KILOBYTE),
+        of((row.potential_out for row in rows), KILOBYTE),
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def _deviation(values: Sequence[float]) -> float:
+    mean = _mean(values)
+    return sqrt(_mean([(each - mean) ** 2 for each in values]))
+
+
+def summary(
+    figures: ProposalFigures,
+    verdicts: Sequence[Verdict],
+    coverage: float,
+    excluded_topics: Sequence[str],
+    notes: Iterable[str],
+) -> Summary:
+    """Return the plan in numbers.
+
+    `coverage` is the fraction of the partitions that are known: with their rates if these are measured, else
+    with their sizes.
+    """
+    before, after = balancedness(verdicts)
+    reasons = [f"{each.goal.name} cannot be judged: {each.reason}" for each in verdicts if each.reason]
+    violated = any(each.status == "VIOLATED" for each in verdicts)
+    return Summary(
+        num_replica_movements=figures.moves,
+        data_to_move=ceil(figures.bytes / MEGABYTE),
+        num_leader_movements=figures.leader_changes,
+        recent_windows=1,
+        monitored_partitions_percentage=round(100.0 * coverage, 3),
+        excluded_topics=list(excluded_topics),
+        score_before=round(before, 3),
+        score_after=round(after, 3),
+        provision_status="UNDECIDED" if violated or reasons else "RIGHT_SIZED",
+        provision_recommendation="; ".join([*reasons, *notes]),
+    )
+
+
+def result(
+    summary: Summary,
+    goals: list[GoalSummary],
+    rows: tuple[Sequence[BrokerRow], Sequence[BrokerRow]],
+    changes: Sequence[Change] | None,
+) -> OptimizationResult:
+    """Return the answer; `rows` are the brokers before and after, `changes` those of a verbose answer."""
+    before, after = rows
+    answer = OptimizationResult(summary, goals, cluster_load(after), cluster_load(before))
+    if changes is not None:
+        answer.proposals = [
+            ExecutionProposal(
+                PartitionName(each.topic, each.partition),
+                each.before[0] if each.before else -1,
+                each.before,
+                each.after,
+            )
+            for each in changes
+        ]
+    return answer

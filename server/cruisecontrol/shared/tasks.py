@@ -1,0 +1,204 @@
+"""User tasks: requests that take time, which their clients poll.
+
+A task runs whether its client waits or not. A client finds it again by the id that it got in the header
+`User-Task-ID`, or by its session cookie and the same request: `cccli` sends the request again until the
+answer is no longer 202. Only the results are records (`controller.model.tasks`).
+"""
+
+import asyncio
+import logging
+from base64 import b64decode, b64encode
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from secrets import token_hex
+from typing import NamedTuple
+from uuid import uuid4
+from zlib import compress, decompress
+
+from starlette.requests import ClientDisconnect
+
+from common.clock import Clock
+from controller.messages.task_events import TaskEnded
+from controller.model.tasks import MOST_CHARACTERS, UserTask
+from controller.ports import Submitter
+from server.api.shared.errors import HttpError
+from server.cruisecontrol.shared.answers import error_body
+from server.cruisecontrol.shared.errors import CruiseControlError
+from server.driver.driver import DriverStoppedError
+
+log = logging.getLogger(__name__)
+
+MOST_ACTIVE = 5
+"""Tasks that run at once, as Cruise Control's `max.active.user.tasks`."""
+SESSION_SECONDS = 60.0
+"""How long a session finds its task after its last request, as `webserver.session.maxExpiryTimeMs`."""
+MOST_SESSIONS = 100
+"""Sessions that are remembered; the oldest is forgotten first."""
+TOO_LARGE = b'{"version":1,"message":"The result was too large to be kept."}'
+
+
+class TaskRequest(NamedTuple):
+    """What a client has asked for."""
+
+    endpoint: str
+    url: str
+    """Method, path and query."""
+    key: tuple[object, ...]
+    """Equal for equal requests."""
+    client: str
+    principal: str
+
+
+class Result(NamedTuple):
+    """How a task ended."""
+
+    status: int
+    body: bytes
+
+
+@dataclass(eq=False, slots=True)
+class RunningTask:
+    """A task whose result is not known yet, or was not sent yet."""
+
+    request: TaskRequest
+    started_ms: int
+    began: float
+    id: str = field(default_factory=lambda: str(uuid4()))
+    step: str = "waiting"
+    percentage: float = 0.0
+    kept: bool = False
+    """Its result is a record."""
+    work: "asyncio.Future[Result]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+    @property
+    def active(self) -> bool:
+        """Whether its result is not known yet."""
+        return not self.work.done()
+
+
+Work = Callable[[RunningTask], Awaitable[bytes]]
+"""Returns the answer. Raises HttpError, CruiseControlError, or DriverStoppedError."""
+
+
+class _Session(NamedTuple):
+    task: RunningTask
+    used: float
+
+
+class UserTasks:
+    """The tasks of one served cluster. `wall_clock` returns milliseconds since 1970."""
+
+    def __init__(self, driver: Submitter, clock: Clock, wall_clock: Callable[[], int]) -> None:
+        self._driver, self._clock, self._wall_clock = driver, clock, wall_clock
+        self._running: dict[str, RunningTask] = {}
+        self._sessions: dict[tuple[str, tuple[object, ...]], _Session] = {}
+
+    def active(self) -> Iterator[RunningTask]:
+        """Yield the tasks whose results are not known yet, the newest first."""
+        return (task for task in reversed(self._running.values()) if task.active)
+
+    def find(self, identifier: str) -> RunningTask | None:
+        """Return the task with this id if its result was not sent yet."""
+        return self._running.get(identifier)
+
+    def of_session(self, cookie: str, request: TaskRequest) -> RunningTask | None:
+        """Return the task of the same request in the session, if its result was not sent yet."""
+        now = self._clock.now()
+        for old, each in list(self._sessions.items()):
+            if not each.task.active and now - each.used > SESSION_SECONDS:
+                self._forget(old)
+        key = (cookie, (request.principal, *request.key))
+        session = self._sessions.get(key)
+        if session is None:
+            return None
+        self._sessions[key] = session._replace(used=now)
+        return session.task
+
+    def start(self, request: TaskRequest, work: Work, cookie: str = "") -> tuple[RunningTask, str]:
+        """Start the work; return the task and the cookie of its session. Raises CruiseControlError."""
+        self._drop_sent()
+        active = sum(1 for _ in self.active())
+        if active >= MOST_ACTIVE:
+            raise CruiseControlError(
+                500,
+                f"There are already {active} active user tasks, which has reached the servlet capacity.",
+            )
+        cookie = cookie or token_hex(16)
+        task = RunningTask(request, self._wall_clock(), self._clock.now())
+        task.work = asyncio.ensure_future(self._run(task, work))
+        self._running[task.id] = task
+        self._sessions[cookie, (request.principal, *request.key)] = _Session(task, self._clock.now())
+        while len(self._sessions) > MOST_SESSIONS:
+            self._forget(next(iter(self._sessions)))
+        return task, cookie
+
+    def sent(self, task: RunningTask) -> None:
+        """Forget a task whose result was sent: the same request in the same session is a new one."""
+        for key in [key for key, session in self._sessions.items() if session.task is task]:
+            self._forget(key)
+        self._running.pop(task.id, None)
+
+    async def keep(
+        self, task: RunningTask, body: bytes, *, executes: bool = False, failed: bool = False
+    ) -> None:
+        """Make the result a record. Raises DriverStoppedError."""
+        request, text = task.request, packed(body)
+        if len(text) > MOST_CHARACTERS:
+            text = packed(TOO_LARGE)
+        record = UserTask(
+            task.id,
+            task.started_ms,
+            request.endpoint,
+            request.url,
+            request.client,
+            request.principal,
+            executes,
+            failed,
+            text,
+        )
+        await self._driver.submit(TaskEnded(record))
+        task.kept = True
+
+    async def _run(self, task: RunningTask, work: Work) -> Result:
+        try:
+            body = await work(task)
+            if not task.kept:
+                await self.keep(task, body)
+            return Result(200, body)
+        except CruiseControlError as error:
+            return await self._failed(task, error.status, str(error))
+        except (HttpError, DriverStoppedError, ClientDisconnect) as error:
+            return await self._failed(task, 500, str(error) or "the connection has ended")
+        except Exception as error:
+            log.exception("cannot answer %s", task.request.endpoint)
+            return await self._failed(task, 500, f"{type(error).__name__}: {error}")
+
+    async def _failed(self, task: RunningTask, status: int, reason: str) -> Result:
+        method = task.request.url.partition(" ")[0]
+        body = error_body(method, task.request.endpoint, reason)
+        try:
+            await self.keep(task, body, failed=True)
+        except DriverStoppedError:
+            log.debug("the result of the task %s is not kept: the server stops", task.id)
+        return Result(status, body)
+
+    def _forget(self, key: tuple[str, tuple[object, ...]]) -> None:
+        session = self._sessions.pop(key)
+        if not session.task.active:
+            self._running.pop(session.task.id, None)
+
+    def _drop_sent(self) -> None:
+        """Forget tasks that no session finds any more; their results are records."""
+        found = {session.task.id for session in self._sessions.values()}
+        for task in [each for each in self._running.values() if not each.active and each.id not in found]:
+            del self._running[task.id]
+
+
+def packed(body: bytes) -> str:
+    """Return the text of a result in a record."""
+    return b64encode(compress(body, 9)).decode()
+
+
+def unpacked(text: str) -> bytes:
+    """Return the result of a record."""
+    return decompress(b64decode(text))
