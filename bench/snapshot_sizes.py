@@ -57,10 +57,14 @@ def rows() -> Iterator[tuple[str, int, tuple[int, ...], tuple[int, ...], tuple[s
 def snapshot() -> Snapshot:
     """Return the cluster, with the sizes of replicas if this version has them."""
     partitions = {}
+    has_sizes = "packed_sizes" in Partition._fields
     for topic, number, replicas, sizes, dirs in rows():
-        own = {"sizes": sizes, "log_dirs": dirs} if "sizes" in Partition._fields else {}
         row: Any = Partition(topic, number, replicas, replicas, replicas[0], sizes[0], 2)
-        partitions[topic, number] = row._replace(**own)
+        if has_sizes:
+            from planner.model.snapshot import packed
+
+            row = row._replace(packed_sizes=packed(sizes), log_dirs=dirs)
+        partitions[topic, number] = row
     return Snapshot({each: Broker(each, f"rack-{each % 3}") for each in range(1, BROKERS + 1)}, partitions)
 
 

@@ -6,10 +6,11 @@ kinds are null.
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 from msgspec.json import decode, encode
 
@@ -80,6 +81,20 @@ LOAD_COLUMNS = ("in", "out", "in_busy", "out_busy", "in_mean", "out_mean")
 """The columns of the fields of `Load`."""
 
 
+Packed: TypeAlias = bytes
+"""Sizes of replicas, each as an integer of eight bytes in the byte order of this machine. A tuple of integers
+would take three times the memory."""
+UNKNOWN_SIZE = -1
+"""What a size that is not known is packed as."""
+
+
+def packed(sizes: Sequence[int | None] | None) -> Packed | None:
+    """Pack sizes of replicas."""
+    if sizes is None:
+        return None
+    return array("q", [UNKNOWN_SIZE if size is None else size for size in sizes]).tobytes()
+
+
 class Partition(NamedTuple):
     """A partition.
 
@@ -102,8 +117,8 @@ class Partition(NamedTuple):
     bytes: int | None = None
     min_isr: int = 1
     target: Replicas | None = None
-    sizes: tuple[int | None, ...] | None = None
-    """Bytes of each of `replicas`; None if none of them is known."""
+    packed_sizes: Packed | None = None
+    """What `packed` makes of `sizes`."""
     log_dirs: tuple[str | None, ...] | None = None
     """The log directory of each of `replicas`; None if none of them is known."""
     tiered: bool = False
@@ -112,6 +127,14 @@ class Partition(NamedTuple):
     """Those of `replicas` whose log directory has failed, although their broker is live."""
     load: Load | None = None
     """None if nothing of it is known."""
+
+    @property
+    def sizes(self) -> tuple[int | None, ...] | None:
+        """Bytes of each of `replicas`; None if none of them is known."""
+        if self.packed_sizes is None:
+            return None
+        sizes = memoryview(self.packed_sizes).cast("q")
+        return tuple(None if size == UNKNOWN_SIZE else size for size in sizes)
 
     @property
     def holders(self) -> set[int]:
@@ -140,9 +163,10 @@ class Partition(NamedTuple):
 
     def size_on(self, broker: int) -> int:
         """Return the bytes to count with on a broker: those of its replica, else what a copy has."""
-        if self.sizes is None or broker not in self.replicas:
+        sizes = self.sizes
+        if sizes is None or broker not in self.replicas:
             return self.size
-        known = self.sizes[self.replicas.index(broker)]
+        known = sizes[self.replicas.index(broker)]
         return self.size if known is None else known
 
 
@@ -307,6 +331,7 @@ PARTITION_FIELDS: Mapping[str, Check] = {
     "meanwhile": _REPLICAS,
     "failed": _REPLICAS,
 }
+PARTITION_DEFAULTS: TableRow = {**Partition._field_defaults, "sizes": None}
 CLUSTER_FIELDS: Mapping[str, Check] = {
     "cluster_id": (lambda value: isinstance(value, str), "the id of a cluster"),
 }
@@ -351,7 +376,7 @@ class _Reading:
             self.cluster_id = _checked(row, CLUSTER_FIELDS, {})["cluster_id"]
 
     def _add_partition(self, row: TableRow) -> None:
-        values = _checked(row, PARTITION_FIELDS, Partition._field_defaults)
+        values = _checked(row, PARTITION_FIELDS, PARTITION_DEFAULTS)
         shared = self._shared
         topic = values["topic"] = shared.setdefault(values["topic"], values["topic"])
         for name in ("replicas", "isr", "target", "log_dirs", "meanwhile", "failed"):
@@ -361,10 +386,8 @@ class _Reading:
         for name in ("sizes", "log_dirs"):
             if (value := values[name]) is not None and len(value) != len(values["replicas"]):
                 raise ValueError(f"'{name}' has {len(value)} entries for {len(values['replicas'])} replicas")
-        if values["sizes"] is not None:
-            size = values["bytes"]  # Shared with the leader's own size, an object of 32 bytes.
-            values["sizes"] = tuple(size if each == size else each for each in values["sizes"])
-        partition = Partition(**values, load=_load(row))
+        sizes = packed(values.pop("sizes"))
+        partition = Partition(**values, packed_sizes=sizes, load=_load(row))
         key = (topic, partition.partition)
         if self.partitions.setdefault(key, partition) is not partition:
             raise ValueError(f"partition {topic}-{partition.partition} is there twice")
@@ -451,7 +474,8 @@ def _rows_of(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
         dirs = None if broker.dirs is None else {path: each._asdict() for path, each in broker.dirs.items()}
         yield {"kind": "broker", **broker._asdict(), DIRS: dirs}
     for partition in snapshot.partitions.values():
-        row = {"kind": "partition", **partition._asdict()}
+        row = {"kind": "partition", **partition._asdict(), "sizes": partition.sizes}
+        del row["packed_sizes"]
         if (load := row.pop("load")) is not None:
             row.update(zip(LOAD_COLUMNS, load, strict=True))
         for name in ("meanwhile", "failed"):

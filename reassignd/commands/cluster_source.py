@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import click
 
-from planner.model.snapshot import Broker, LogDir, Partition, Snapshot, lines, parse_snapshot, read_snapshot
+from planner.model.snapshot import (
+    Broker,
+    LogDir,
+    Partition,
+    Snapshot,
+    lines,
+    packed,
+    parse_snapshot,
+    read_snapshot,
+)
 from reassignd.commands.help import examples
 from reassignd.commands.options import FILE, FORMAT_IGNORED, with_client
 from reassignd.commands.output import echo
@@ -175,9 +184,8 @@ def _snapshot(described: "Description") -> Snapshot:
 
 def _partition(described: "DescribedPartition") -> Partition:
     key, replicas, isr, leader, size, min_isr, target, sizes, log_dirs, tiered, meanwhile, failed = described
-    return Partition(
-        *key, replicas, isr, leader, size, min_isr, target, sizes, log_dirs, tiered, meanwhile, failed
-    )
+    own = packed(sizes), log_dirs
+    return Partition(*key, replicas, isr, leader, size, min_isr, target, *own, tiered, meanwhile, failed)
 
 
 def _broker(described: "DescribedBroker") -> Broker:

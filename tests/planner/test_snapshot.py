@@ -13,6 +13,7 @@ from planner.model.snapshot import (
     Partition,
     Snapshot,
     has_more_rows,
+    packed,
     read_snapshot,
     write_snapshot,
 )
@@ -27,7 +28,15 @@ CLUSTER = Snapshot(
         ("orders", 0): Partition("orders", 0, (1, 2), (1,), 1, 10**12, 2),
         ("clicks", 7): Partition("clicks", 7, (2, 3), (), -1, target=(3, 1)),
         ("views", 0): Partition(
-            "views", 0, (1, 2), (1, 2), 1, 9, sizes=(9, None), log_dirs=("/a", None), tiered=True
+            "views",
+            0,
+            (1, 2),
+            (1, 2),
+            1,
+            9,
+            packed_sizes=packed((9, None)),
+            log_dirs=("/a", None),
+            tiered=True,
         ),
         ("hot", 0): Partition("hot", 0, (1,), (1,), 1, load=Load(1.5, None, 0.0, 1e12)),
     },
@@ -60,7 +69,7 @@ def test_missing_fields_have_defaults(tmp_path: Path) -> None:
 
 
 def test_a_replica_of_unknown_size_counts_as_its_leaders() -> None:
-    row = Partition("foo", 0, (1, 2, 3), (1, 2, 3), 1, 10, sizes=(12, None, 0))
+    row = Partition("foo", 0, (1, 2, 3), (1, 2, 3), 1, 10, packed_sizes=packed((12, None, 0)))
     assert [row.size_on(broker) for broker in (1, 2, 3, 4)] == [12, 10, 0, 10]
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from controller.model.replicas import Replicas
-from planner.model.snapshot import TOPIC_PARTITION, Broker, Load, Partition, Snapshot
+from planner.model.snapshot import TOPIC_PARTITION, UNKNOWN_SIZE, Broker, Load, Partition, Snapshot
 from planner.proposals.problem.arrays import Flags, Ints, Rates
 
 
@@ -85,10 +85,10 @@ def _in_isr(rows: Sequence[Partition], replicas: int) -> Flags:
 
 
 def _sizes(rows: Sequence[Partition], replicas: int) -> Ints:
-    if not any(row.sizes for row in rows):
-        return np.full(replicas, -1, np.int64)
-    each = chain.from_iterable(row.sizes or (None,) * len(row.replicas) for row in rows)
-    return np.fromiter((-1 if size is None else size for size in each), np.int64, replicas)
+    if not any(row.packed_sizes for row in rows):
+        return np.full(replicas, UNKNOWN_SIZE, np.int64)
+    unknown = np.int64(UNKNOWN_SIZE).tobytes()
+    return np.frombuffer(b"".join(row.packed_sizes or unknown * len(row.replicas) for row in rows), np.int64)
 
 
 def _rates(rows: Sequence[Partition]) -> Rates | None:

@@ -2,7 +2,7 @@
 
 import random
 
-from planner.model.snapshot import Broker, Load, LogDir, Partition, Snapshot
+from planner.model.snapshot import Broker, Load, LogDir, Partition, Snapshot, packed
 
 
 def random_cluster(seed: int, *, brokers: int = 8, partitions: int = 60) -> Snapshot:
@@ -20,7 +20,7 @@ def random_cluster(seed: int, *, brokers: int = 8, partitions: int = 60) -> Snap
         row = Partition(topic, position, replicas, replicas[:1], replicas[0], tiered=number % 7 == 2)
         if rng.random() < 0.8:
             log_dirs = tuple(None if each is None else "/data" for each in own)
-            row = row._replace(sizes=own, log_dirs=log_dirs)
+            row = row._replace(packed_sizes=packed(own), log_dirs=log_dirs)
         if rng.random() < 0.8:
             rates = [rng.uniform(0, 1e6) if rng.random() < 0.8 else None for _ in Load._fields]
             row = row._replace(load=Load(*rates) if any(rates) else None)

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
 
-from planner.model.snapshot import Broker, Load, Partition, Snapshot
+from planner.model.snapshot import Broker, Load, Partition, Snapshot, packed
 from planner.proposals.problem import table
 from planner.proposals.problem.factors import wanted_factors
 from planner.proposals.problem.goal import Goal, Problem, ProposalError, problem_of
@@ -101,7 +101,7 @@ def carried_out(snapshot: Snapshot, found: Proposal) -> Snapshot:
     for key, row in snapshot.partitions.items():
         new = changes.get(key, row.replicas)
         sizes = tuple(row.size_on(broker) for broker in new)
-        rows[key] = row._replace(replicas=new, isr=new, leader=new[0], sizes=sizes)
+        rows[key] = row._replace(replicas=new, isr=new, leader=new[0], packed_sizes=packed(sizes))
     return snapshot._replace(partitions=rows)
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.model.snapshot import Broker, LogDir, Partition, Snapshot
+from planner.model.snapshot import Broker, LogDir, Partition, Snapshot, packed
 from planner.plan import forecast
 from planner.proposals.problem.goal import Goal, Measure, Minimized, Problem, ProposalError, problem_of
 from planner.proposals.result import Proposal
@@ -20,7 +20,8 @@ CORDONED = LogDir(1000, 900, cordoned=True)
 def sized(snapshot: Snapshot, **sizes: tuple[int | None, ...]) -> Snapshot:
     """Return the cluster with the own sizes of replicas of foo-N, given as `foo_N`."""
     rows = {
-        key: row._replace(sizes=sizes.get(f"foo_{row.partition}")) for key, row in snapshot.partitions.items()
+        key: row._replace(packed_sizes=packed(sizes.get(f"foo_{row.partition}")))
+        for key, row in snapshot.partitions.items()
     }
     return snapshot._replace(partitions=rows)
 
@@ -101,7 +102,7 @@ def test_sizes_that_are_not_known_can_be_refused() -> None:
 
 
 def test_a_leader_of_unknown_size_counts_as_the_largest_replica() -> None:
-    row = Partition("foo", 0, (1, 2), (1, 2), 1, None, sizes=(None, 70))
+    row = Partition("foo", 0, (1, 2), (1, 2), 1, None, packed_sizes=packed((None, 70)))
     snapshot = Snapshot({each: Broker(each) for each in (1, 2, 3)}, {("foo", 0): row})
     assert proposed(snapshot, "drain", "2").bytes == 70
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.model.snapshot import Snapshot
+from planner.model.snapshot import Snapshot, packed
 from planner.proposals.problem.goal import Goal, ProposalError, problem_of
 from planner.proposals.result import PartialPlanError, Proposal
 from planner.proposals.solver import relief
@@ -55,7 +55,9 @@ def test_only_brokers_above_a_level_are_relieved() -> None:
 
 
 def test_what_leaves_is_what_the_broker_has_and_what_is_copied_is_the_leaders() -> None:
-    row = FULL.partitions["foo", 1]._replace(replicas=(3, 1), isr=(3, 1), leader=3, sizes=(3, 30), bytes=3)
+    row = FULL.partitions["foo", 1]._replace(
+        replicas=(3, 1), isr=(3, 1), leader=3, packed_sizes=packed((3, 30)), bytes=3
+    )
     snapshot = FULL._replace(partitions={**FULL.partitions, ("foo", 1): row})
     found = proposed(snapshot, "relieve", "1", relieve_to="80%")
     assert (found.bytes, found.moves, {each.broker: each.after.bytes for each in found.brokers}[1]) == (
@@ -147,7 +149,7 @@ def full_clusters(draw: st.DrawFn) -> tuple[Snapshot, Goal]:
     rows = {}
     for key, row in snapshot.partitions.items():
         own = draw(st.tuples(*[st.integers(0, 50)] * len(row.replicas)))
-        rows[key] = row._replace(sizes=own if draw(st.booleans()) else None)
+        rows[key] = row._replace(packed_sizes=packed(own) if draw(st.booleans()) else None)
     disks = {each: draw(st.integers(40, 120)) for each in range(1, count + 1)}
     minimize = draw(st.booleans())
     goal = Goal(
