@@ -277,13 +277,15 @@ def propose_from(cluster: Mapping[int, Broker], columns: "Columns", goal_options
     unknown = unknown_sizes(columns, strict=goal_options.strict_sizes)
     if unknown and goal_options.strict_sizes:
         raise ProposalError([unknown])
-    rates = unknown_rates(columns, goal_options.goal)
-    if rates and not goal_options.allow_unknown:
-        raise ProposalError([f"{rates}; --allow-unknown counts them as 0"])
     cluster = _with_failed_brokers(cluster, columns, goal_options.goal)
-    proposal = propose(problem_from(cluster, columns, goal_options.goal, chosen))
-    rates = rates and f"{rates}: they count as 0"
-    more = rates, unknown, tiered_note(columns, proposal)
+    problem = problem_from(cluster, columns, goal_options.goal, chosen)
+    rates = unknown_rates(problem)
+    if rates.needed and not goal_options.allow_unknown:
+        raise ProposalError([f"{rates.needed}; --allow-unknown counts them as 0"])
+    proposal = propose(problem)
+    counted_as_0 = rates.needed and f"{rates.needed}: they count as 0"
+    idle = rates.others and f"{rates.others}: they count as 0, as the plan does not depend on them"
+    more = counted_as_0, idle, unknown, tiered_note(columns, proposal)
     return proposal._replace(notes=(*notes, *proposal.notes, *filter(None, more)))
 
 

@@ -26,7 +26,7 @@ from planner.proposals.problem.goal import (
     Problem,
 )
 from planner.proposals.problem.nodes import RackRule
-from planner.proposals.problem.table import Columns, Table, per_broker
+from planner.proposals.problem.table import Table, per_broker
 
 LEADER_IN, LEADER_OUT, FOLLOWER_IN = 70, 15, 15
 """Weights, in percent, of the bytes that a broker receives as a leader, sends to consumers, and receives as a
@@ -118,26 +118,55 @@ OWN_TOPICS = "__reassignd_"
 and what is written to it does not matter."""
 
 
-def unknown_rates(columns: Columns, goal: Goal) -> str:
-    """Return which partitions have no rate that the goal needs; empty if all have one.
+class UnknownRates(NamedTuple):
+    """Which partitions have no rate, as words; empty if all have one."""
+
+    needed: str
+    """Those whose load the plan depends on."""
+    others: str
+
+
+def unknown_rates(problem: Problem) -> UnknownRates:
+    """Return which partitions lack a rate that the goal needs.
 
     Those of reassignd's own topics are not named: they count as 0.
     """
-    needed = [load for load in goal.loads if load in RATE_LOADS]
-    if not needed or not len(columns.topic):
-        return ""
+    table, goal = problem.table, problem.goal
+    loads = [load for load in goal.loads if load in RATE_LOADS]
+    if not loads or not table.size:
+        return UnknownRates("", "")
     first = RATES_AT[goal.at]
-    last = first + (not {"out", "cpu"}.isdisjoint(needed))
-    own = [number for number, name in enumerate(columns.topics) if name.startswith(OWN_TOPICS)]
-    unknown = ~np.isin(columns.topic, own)
-    if columns.rates is not None:
-        unknown &= np.isnan(columns.rates[:, first : last + 1]).any(axis=1)
-    rows = np.flatnonzero(unknown).tolist()
+    last = first + (not {"out", "cpu"}.isdisjoint(loads))
+    own = [number for number, name in enumerate(table.topics) if name.startswith(OWN_TOPICS)]
+    unknown = ~np.isin(table.topic, own)
+    if table.rates is not None:
+        unknown &= np.isnan(table.rates[:, first : last + 1]).any(axis=1)
+    needed = _needed(problem)
+    return UnknownRates(_named(problem, unknown & needed), _named(problem, unknown & ~needed))
+
+
+def _needed(problem: Problem) -> Flags:
+    """Return the partitions whose load a plan depends on.
+
+    They may change, or add to the load of a broker that may get something. Nobody writes to the ones without
+    a leader.
+    """
+    table = problem.table
+    receives = np.isin(table.brokers, [node.id for node in problem.nodes if node.receives])
+    by_leader_only = {"out", "leaders-in"}.issuperset(problem.goal.loads)
+    lists = table.replicas[:, :1] if by_leader_only else table.replicas
+    loads_receiver = ((lists >= 0) & receives[lists]).any(axis=1)
+    needed: Flags = table.free | (loads_receiver & (table.leader >= 0))
+    return needed
+
+
+def _named(problem: Problem, chosen: Flags) -> str:
+    rows = np.flatnonzero(chosen).tolist()
     if not rows:
         return ""
-    partitions = some([f"{topic}-{number}" for topic, number in map(columns.name, rows)])
+    partitions = some([f"{topic}-{number}" for topic, number in map(problem.table.name, rows)])
     which = "its rate" if len(rows) == 1 else "their rates"
-    return f"{counted(len(rows), 'partition')} without {which} {WORDS_OF[goal.at]}: {partitions}"
+    return f"{counted(len(rows), 'partition')} without {which} {WORDS_OF[problem.goal.at]}: {partitions}"
 
 
 def on_replicas(table: Table, goal: Goal, load: LoadName, rows: Flags) -> Ints:

@@ -11,7 +11,15 @@ from typing import NamedTuple
 import numpy as np
 
 from controller.model.replicas import Replicas
-from planner.model.snapshot import TOPIC_PARTITION, UNKNOWN_SIZE, Broker, Load, Partition, Snapshot
+from planner.model.snapshot import (
+    LOAD_COLUMNS,
+    TOPIC_PARTITION,
+    UNKNOWN_SIZE,
+    Broker,
+    Load,
+    Partition,
+    Snapshot,
+)
 from planner.proposals.problem.arrays import Flags, Ints, Rates
 
 
@@ -94,8 +102,9 @@ def _sizes(rows: Sequence[Partition], replicas: int) -> Ints:
 def _rates(rows: Sequence[Partition]) -> Rates | None:
     if not any(row.load for row in rows):
         return None
-    none = Load()
-    return np.array([row.load or none for row in rows], np.float64)
+    none, idle = Load(), Load(*(0.0,) * len(LOAD_COLUMNS))
+    # Nobody writes to a topic that waits for its deletion.
+    return np.array([idle if row.deleting else row.load or none for row in rows], np.float64)
 
 
 def _failed(rows: Sequence[Partition]) -> Flags | None:

@@ -8,7 +8,7 @@ from planner.model.snapshot import Snapshot
 from planner.proposals.problem.goal import Problem, ProposalError, problem_of
 from planner.proposals.proposal_text import summary
 from planner.proposals.result import PartialPlanError, Proposal
-from planner.proposing import propose, read_goal_options
+from planner.proposing import propose, propose_for, read_goal_options
 from tests.planner.proposals.builders import carried_out, cluster, loaded
 from tests.planner.proposals.by_load.test_balance import large
 
@@ -98,6 +98,16 @@ def test_leaders_alone_are_evened_out_by_what_they_carry() -> None:
     snapshot = loaded(cluster("--", (1, 2), (1, 2), (1, 2), (2, 1)), 60, 30, 10, 20)
     proposal = propose(problem(snapshot, "leaders", by="leaders-in", tolerance="10%"))
     assert (proposal.moves, proposal.leader_changes) == (0, 2)
+
+
+def test_unknown_rates_are_refused_unless_the_plan_does_not_depend_on_them() -> None:
+    snapshot = loaded(cluster("---", (1,), (2,), (3,)), 30, 30, None)
+    options = {"by": "in", "partitions": [("foo", 0)]}
+    with pytest.raises(ProposalError, match="without its rate of the busy hour: foo-2; --allow-unknown"):
+        propose_for(snapshot, read_goal_options(["drain", "1"], options))
+    closed = options | {"exclude_brokers": "3", "allow_partial": True}
+    found = propose_for(snapshot, read_goal_options(["drain", "1"], closed))
+    assert found.notes[-1].endswith("foo-2: they count as 0, as the plan does not depend on them")
 
 
 @pytest.mark.parametrize(

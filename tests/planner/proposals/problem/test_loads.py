@@ -1,7 +1,9 @@
 from fractions import Fraction
 
+import pytest
+
 from planner.model.snapshot import Load
-from planner.proposals.problem.goal import Goal, problem_of
+from planner.proposals.problem.goal import Goal, LoadName, problem_of
 from planner.proposals.problem.loads import (
     leader_ranges,
     on_leaders,
@@ -10,8 +12,7 @@ from planner.proposals.problem.loads import (
     unknown_rates,
     weights_of,
 )
-from planner.proposals.problem.table import columns_of
-from tests.planner.proposals.builders import cluster, loaded
+from tests.planner.proposals.builders import cluster, failing, loaded
 
 BY_LOAD = Goal(even_counts=True, loads=("in", "out"), tolerance=Fraction(1, 10), at="now")
 THREE = loaded(cluster("---", (1, 2), (1, 3)), 100, 50)
@@ -41,18 +42,51 @@ def test_a_load_has_a_tolerance_of_its_own() -> None:
 
 
 def test_own_topics_need_no_rates() -> None:
-    columns = columns_of(loaded(cluster("--", (1,), (2,)), 100, None), ())
-    assert unknown_rates(columns._replace(topics=["__reassignd_canary"]), BY_LOAD) == ""
+    problem = problem_of(loaded(cluster("--", (1,), (2,)), 100, None), BY_LOAD)
+    table = problem.table._replace(topics=["__reassignd_canary"])
+    assert unknown_rates(problem._replace(table=table)) == ("", "")
 
 
 def test_partitions_without_rates_are_named() -> None:
-    columns = columns_of(loaded(cluster("--", (1,), (2,)), 100, None), ())
-    assert unknown_rates(columns, BY_LOAD) == "1 partition without its rate of the last minutes: foo-1"
-    assert unknown_rates(columns, BY_LOAD._replace(loads=("bytes",))) == ""
-    nothing = columns_of(cluster("--", (1,), (2,)), ())
-    assert unknown_rates(nothing, BY_LOAD._replace(at="busy")) == (
-        "2 partitions without their rates of the busy hour: foo-0, foo-1"
-    )
+    snapshot = loaded(cluster("--", (1,), (2,)), 100, None)
+    expected = "1 partition without its rate of the last minutes: foo-1"
+    assert unknown_rates(problem_of(snapshot, BY_LOAD)) == (expected, "")
+    assert unknown_rates(problem_of(snapshot, BY_LOAD._replace(loads=("bytes",)))) == ("", "")
+    nothing = problem_of(cluster("--", (1,), (2,)), BY_LOAD._replace(at="busy"))
+    assert unknown_rates(nothing).needed == "2 partitions without their rates of the busy hour: foo-0, foo-1"
+
+
+@pytest.mark.parametrize(
+    ("loads", "closed", "needed"),
+    [
+        (("in",), {2}, True),
+        (("out",), {2}, False),
+        (("in",), {2, 3}, False),
+        (("out", "cpu"), {2, 3}, False),
+        (("out", "cpu"), {2}, True),
+    ],
+)
+def test_a_rate_is_needed_where_a_broker_with_the_load_may_receive(
+    loads: tuple[LoadName, ...], closed: set[int], needed: bool
+) -> None:
+    snapshot = loaded(cluster("---", (1,), (2, 3)), 100, None)
+    goal = BY_LOAD._replace(loads=loads, receive_nothing=frozenset(closed))
+    foo_1 = problem_of(snapshot, goal, moving={("foo", 1)})
+    assert [bool(each) for each in unknown_rates(foo_1)] == [needed, not needed]
+
+
+def test_a_partition_that_stays_without_a_leader_needs_no_rate() -> None:
+    snapshot = loaded(cluster("---", (1,), (2,)), 100, None)
+    dead = failing(snapshot, offline={2})
+    dead.partitions["foo", 1] = dead.partitions["foo", 1]._replace(leader=-1)
+    named = "1 partition without its rate of the last minutes: foo-1"
+    assert unknown_rates(problem_of(dead, BY_LOAD)) == ("", named)
+
+
+def test_nobody_writes_to_a_topic_that_waits_for_its_deletion() -> None:
+    snapshot = loaded(cluster("---", (1,), (2,)), 100, None)
+    snapshot.partitions["foo", 1] = snapshot.partitions["foo", 1]._replace(target=())
+    assert unknown_rates(problem_of(snapshot, BY_LOAD)) == ("", "")
 
 
 def test_the_moment_chooses_the_rate() -> None:
