@@ -22,6 +22,8 @@ from hypothesis import HealthCheck, settings  # noqa: E402
 
 from reassignd.runtime.listeners.sockets import allow_files  # noqa: E402
 from tests.examples import examples  # noqa: E402
+from tools.forks import ForkServer  # noqa: E402
+from tools.processes import ServerProcess  # noqa: E402
 
 allow_files(8192)
 
@@ -30,6 +32,15 @@ settings.register_profile(
     "patient", max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("patient")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def forks() -> Iterator[None]:
+    """Let servers of tests be forks of a process that has imported what they need."""
+    ServerProcess.forks = ForkServer()
+    yield
+    ServerProcess.forks.stop()
+    ServerProcess.forks = None
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

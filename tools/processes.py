@@ -7,11 +7,15 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Timer
+from typing import ClassVar
 
+from tools.forks import Fork, ForkServer
 from tools.ports import free_port, free_ports
 
 READY_SECONDS = 180
 STOP_SECONDS = 120
+STDERR = 2
+"""Our own, as a descriptor."""
 
 WITHOUT_SPARK = {"planner.spark.min.partitions": "0"}
 """Spark takes all cores for some seconds: a server of a test or benchmark plans with it only if that asks for
@@ -24,6 +28,9 @@ class ServerProcess:
     Its log is appended to the file at `log_path`, or written to our stderr if that is None.
     """
 
+    forks: ClassVar[ForkServer | None] = None
+    """What is forked for each process, if anything. Benchmarks measure processes that import themselves."""
+
     def __init__(
         self, arguments: Sequence[str], overrides: Mapping[str, str], log_path: Path | None = None
     ) -> None:
@@ -34,7 +41,7 @@ class ServerProcess:
         ]
         self._command = [sys.executable, "-m", "reassignd", "serve", *arguments, *settings]
         self.log_path = log_path
-        self._process: subprocess.Popen[str] | None = None
+        self._process: subprocess.Popen[str] | Fork | None = None
 
     def start(self, within: float = READY_SECONDS) -> str:
         """Start the process and return its "ready" line.
@@ -52,11 +59,15 @@ class ServerProcess:
             raise RuntimeError(f"reassignd did not start: it printed {line!r}, and logged {self.log}")
         return line
 
-    def launch(self) -> subprocess.Popen[str]:
+    def launch(self) -> subprocess.Popen[str] | Fork:
         """Start the process without waiting for it."""
+        _, option, module, *arguments = self._command
         with contextlib.ExitStack() as opened:
             log = None if self.log_path is None else opened.enter_context(self.log_path.open("a"))
-            self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, stderr=log, text=True)
+            if self.forks is not None and option == "-m":
+                self._process = self.forks.start(module, arguments, STDERR if log is None else log.fileno())
+            else:
+                self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, stderr=log, text=True)
         return self._process
 
     @property
@@ -87,13 +98,13 @@ class ServerProcess:
         """Wait until the process ends and return the exit code. Raises TimeoutExpired after STOP_SECONDS."""
         assert self._process is not None
         self._process.communicate(timeout=STOP_SECONDS)
-        return self._process.returncode
+        return self._process.wait()
 
     def _end(self, number: signal.Signals) -> int:
         assert self._process is not None
         self._process.send_signal(number)
         self._process.communicate(timeout=STOP_SECONDS)
-        return self._process.returncode
+        return self._process.wait()
 
 
 class Reassignd(ServerProcess):
