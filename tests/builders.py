@@ -87,6 +87,7 @@ def records(state: State) -> list[Record]:
         *state.acls,
         *state.scram_credentials.values(),
         *state.gateway.steps.values(),
+        *state.tasks.results.values(),
         *([Paused(True)] if state.orders.paused else []),
     ]
 
@@ -96,7 +97,7 @@ PLAIN = (dict, set, list, int, str, type(None))
 
 def contents(state: State) -> dict[str, object]:
     """Return the plain fields of the owners that records change, without revisions."""
-    owners = (state.cluster, state.orders, state.gateway, state.settings, state.throttle)
+    owners = (state.cluster, state.orders, state.gateway, state.settings, state.throttle, state.tasks)
     values = {each.name: getattr(owner, each.name) for owner in owners for each in fields(owner)}
     return {
         name: value

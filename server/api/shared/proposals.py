@@ -422,6 +422,10 @@ class ProposalStore:
             raise HttpError(404, f"There is no proposal {number}; only the last {MAX_KEPT} are kept.")
         return self._kept[number]
 
+    def __contains__(self, number: int) -> bool:
+        """Return whether the proposal is kept."""
+        return number in self._kept
+
     def newest_first(self) -> list[Kept]:
         """Return all proposals."""
         return [self._kept[number] for number in sorted(self._kept, reverse=True)]

@@ -9,7 +9,7 @@ from controller.messages.job_events import AlterRow, AlterTopic
 from server.api.shared.errors import require
 from server.cruisecontrol.shared.answers import Message
 from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint
-from server.cruisecontrol.shared.executions import stop_executions
+from server.cruisecontrol.shared.executions import executions, stop_executions
 from server.cruisecontrol.shared.parameters import Parameters
 
 
@@ -26,7 +26,9 @@ async def stop_proposal_execution(call: CruiseControlCall, given: StopParameters
     """Cancel, and wait until what was in flight is undone."""
     stopped = await stop_executions(call)
     jobs = ", ".join(f"job {job.id}" for job in stopped)
-    text = f"{jobs} cancelled" if jobs else "Nothing is being executed by this API"
+    text = f"{jobs} cancelled" if jobs else "nothing is being executed by this API"
+    if executions(call.state):
+        text += "; not all of it is undone yet"
     external = list(call.state.gateway.external) if given.stop_external_agent else []
     if external:
         cancels = [AlterTopic(key.topic, [AlterRow(key.partition, None)]) for key in external]

@@ -76,8 +76,13 @@ def _even(
     return judge
 
 
+def _cpu(row: BrokerRow) -> float | None:
+    """Return the used part of the CPU in millionths, so that whole numbers are fine enough."""
+    return None if row.cpu is None else 1e6 * row.cpu
+
+
 def _usage(row: BrokerRow) -> float | None:
-    """Return the used part of the disks in millionths, so that whole numbers are fine enough."""
+    """Return the used part of the disks in millionths."""
     return None if not row.capacity else 1e6 * row.bytes / row.capacity
 
 
@@ -134,7 +139,7 @@ GOALS: tuple[CruiseControlGoal, ...] = (
     CruiseControlGoal("PotentialNwOutGoal", _not_judged(NO_CAPACITY)),
     CruiseControlGoal("DiskUsageDistributionGoal", _disk_usage, loads=("bytes",)),
     *(CruiseControlGoal(name, _even(value), loads=(load,)) for name, (load, value) in _RATES.items()),
-    CruiseControlGoal("CpuUsageDistributionGoal", _even(lambda row: row.cpu), loads=("cpu",)),
+    CruiseControlGoal("CpuUsageDistributionGoal", _even(_cpu), loads=("cpu",)),
     CruiseControlGoal("TopicReplicaDistributionGoal", lambda each: each.topic_excess > 0),
     CruiseControlGoal("LeaderReplicaDistributionGoal", _even(lambda row: float(row.leaders))),
     CruiseControlGoal("PreferredLeaderElectionGoal", _never),
@@ -210,7 +215,8 @@ def as_request(chosen: Chosen, request: ProposalRequest, *, has_load: bool, even
     if not evens:
         return request
     if not loads:
-        return replace(request, racks=racks or not leads, leaders=leads, fix_racks=False)
+        goals = replace(request, racks=racks or not leads, leaders=leads, fix_racks=False)
+        return replace(goals, balance=False)
     topics = "TopicReplicaDistributionGoal" in names and RATE_LOADS.isdisjoint(loads)
     return replace(
         request,

@@ -233,7 +233,7 @@ def _key(given: PlanParameters, task: RunningTask) -> tuple[object, ...]:
 def _remember(call: CruiseControlCall, given: PlanParameters, task: RunningTask, kept: Kept) -> None:
     runs, now = call.room.dry_runs, call.room.wall_clock()
     for key, run in list(runs.items()):
-        if now - run.ended_ms > call.room.reuse_ms:
+        if now - run.ended_ms > call.room.reuse_ms or run.proposal not in call.store:
             del runs[key]
     runs[_key(given, task)] = DryRun(kept.id, now)
 

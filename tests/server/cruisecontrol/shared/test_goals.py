@@ -1,0 +1,110 @@
+"""Goals of Cruise Control: judged by what is known, and never FIXED by what is not."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.api.shared.proposals import ProposalRequest
+from server.cruisecontrol.shared.errors import CruiseControlError
+from server.cruisecontrol.shared.goals import GOALS, Evidence, as_request, balancedness, choose, judge
+from server.cruisecontrol.shared.loads import BrokerRow
+
+BROKER = BrokerRow(1, "a", "r", "ALIVE", 10, 5, 1000, 10_000, 8.0, 16.0, 4.0, 6.0, 0.5)
+
+
+def evidence(
+    *rows: BrokerRow, racks: int = 0, topics: int = 0, excluded: frozenset[int] = frozenset()
+) -> Evidence:
+    return Evidence(rows, racks, topics, excluded)
+
+
+def status(goal: str, before: Evidence, after: Evidence) -> tuple[str, str]:
+    chosen = choose([goal], skip_hard=True, assigner=False, has_load=True)
+    [verdict] = judge(chosen, before, after)
+    return verdict.status, verdict.reason
+
+
+EVEN = evidence(BROKER, replace(BROKER, id=2))
+
+
+@pytest.mark.parametrize(
+    ("goal", "uneven"),
+    [
+        ("ReplicaDistributionGoal", replace(BROKER, id=2, replicas=20)),
+        ("LeaderReplicaDistributionGoal", replace(BROKER, id=2, leaders=10)),
+        ("DiskUsageDistributionGoal", replace(BROKER, id=2, bytes=2000)),
+        ("NetworkInboundUsageDistributionGoal", replace(BROKER, id=2, leader_in=30.0)),
+        ("NetworkOutboundUsageDistributionGoal", replace(BROKER, id=2, bytes_out=12.0)),
+        ("LeaderBytesInDistributionGoal", replace(BROKER, id=2, leader_in=30.0)),
+        ("CpuUsageDistributionGoal", replace(BROKER, id=2, cpu=0.9)),
+        ("DiskCapacityGoal", replace(BROKER, id=2, bytes=9000)),
+        ("ReplicaCapacityGoal", replace(BROKER, id=2, replicas=10_001)),
+    ],
+)
+def test_a_goal_is_violated_by_an_uneven_broker_and_fixed_later(goal: str, uneven: BrokerRow) -> None:
+    before = evidence(BROKER, uneven)
+    assert status(goal, before, EVEN) == ("FIXED", "")
+    assert status(goal, before, before) == ("VIOLATED", "")
+    assert status(goal, EVEN, EVEN) == ("NO-ACTION", "")
+
+
+def test_racks_and_topics_are_judged_by_the_excess() -> None:
+    assert status("RackAwareGoal", evidence(BROKER, racks=2), EVEN) == ("FIXED", "")
+    assert status("TopicReplicaDistributionGoal", EVEN, evidence(BROKER, topics=1)) == ("VIOLATED", "")
+
+
+def test_brokers_that_leave_or_are_dead_have_no_share() -> None:
+    empty = replace(BROKER, id=3, replicas=0)
+    assert status("ReplicaDistributionGoal", EVEN, evidence(*EVEN.rows, empty))[0] == "VIOLATED"
+    left = evidence(*EVEN.rows, empty, excluded=frozenset({3}))
+    dead = evidence(*EVEN.rows, replace(empty, state="DEAD"))
+    assert {status("ReplicaDistributionGoal", EVEN, each)[0] for each in (left, dead)} == {"NO-ACTION"}
+
+
+unknown = st.builds(
+    BrokerRow,
+    st.integers(1, 9),
+    st.just("h"),
+    st.just("r"),
+    st.just("ALIVE"),
+    st.integers(0, 99),
+    st.integers(0, 99),
+    st.integers(0, 99),
+    st.none() | st.just(100),
+    *([st.none() | st.floats(0, 1e9)] * 5),
+)
+goals = st.sampled_from([goal.name for goal in GOALS])
+
+
+@given(goals, st.lists(unknown, min_size=1, max_size=5), st.lists(unknown, min_size=1, max_size=5))
+def test_only_what_can_be_judged_is_fixed(goal: str, before: list[BrokerRow], after: list[BrokerRow]) -> None:
+    found, reason = status(goal, evidence(*before), evidence(*after))
+    assert (found == "NO-ACTION") or not reason
+
+
+def test_a_hard_goal_without_capacities_is_an_error() -> None:
+    chosen = choose(["NetworkInboundCapacityGoal"], skip_hard=False, assigner=False, has_load=True)
+    with pytest.raises(CruiseControlError, match="cannot be judged: no capacity"):
+        judge(chosen, EVEN, EVEN)
+
+
+def test_rates_are_among_the_defaults_only_if_they_are_measured() -> None:
+    names = [choose([], skip_hard=False, assigner=False, has_load=each).loads for each in (False, True)]
+    assert names == [["replicas", "bytes"], ["replicas", "bytes", "in", "out"]]
+
+
+def test_rates_that_are_not_measured_are_not_asked_for() -> None:
+    chosen = choose(["NetworkInboundUsageDistributionGoal"], skip_hard=False, assigner=False, has_load=False)
+    request = as_request(chosen, ProposalRequest(balance=True), has_load=False, evens=True)
+    assert (request.by, request.balance, request.racks) == (None, False, True)
+
+
+def test_the_score_falls_by_the_weights_of_violated_goals() -> None:
+    names = ["RackAwareGoal", "ReplicaDistributionGoal"]
+    chosen = choose(names, skip_hard=True, assigner=False, has_load=True)
+    before = evidence(BROKER, replace(BROKER, id=2, replicas=20), racks=1)
+    first, second = balancedness(judge(chosen, before, evidence(*EVEN.rows, racks=1)))
+    racks, replicas = 1.1**2 * 1.5, 1.1
+    assert (first, round(second, 9)) == (0.0, round(100 * replicas / (racks + replicas), 9))

@@ -1,0 +1,265 @@
+"""Requests that plan: what is asked for, what is answered, and that the approved plan is executed."""
+
+from typing import Any
+
+import pytest
+
+from server.cruisecontrol.shared.access import ClientRole, User
+from server.cruisecontrol.shared.executions import executions
+from tests.builders import InMemoryController, partition
+from tests.server.api.proposal_client import answer
+from tests.server.cruisecontrol.client import BROKERS, CruiseControlClient
+
+DRY, RUN = "rebalance?dryrun=true", "rebalance?dryrun=false"
+
+
+@pytest.fixture
+def client() -> CruiseControlClient:
+    return CruiseControlClient()
+
+
+def targets(client: CruiseControlClient) -> dict[str, tuple[int, ...]]:
+    """The targets of the partitions that are reassigned."""
+    return {str(key): each.target for key, each in client.controller.state.orders.reassignments.items()}
+
+
+def note(result: dict[str, Any]) -> str:
+    text: str = result["summary"]["provisionRecommendation"]
+    return text
+
+
+async def test_a_rebalance_asks_for_the_default_goals(client: CruiseControlClient) -> None:
+    await client.ok("POST", f"{DRY}&excluded_topics=x.*&destination_broker_ids=1,2")
+    asked = client.inputs_options()
+    assert asked["goals"] == ["balance"]
+    options = {name: each for name, each in asked["options"].items() if each}
+    assert options == {
+        "by": "replicas,bytes",
+        "tolerance_of": ["replicas=10%", "bytes=10%"],
+        "allow_partial": True,
+        "fix_racks": True,
+        "headroom": "20%",
+        "leaders": "balance",
+        "exclude_brokers": "3,4,5,6",
+        "exclude_topics": "x.*",
+        "skip_moving": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("request_line", "goals"),
+    [
+        ("add_broker?brokerid=5,6", ["add", "5,6"]),
+        ("remove_broker?brokerid=1", ["drain", "1"]),
+        ("demote_broker?brokerid=1", ["demote", "1"]),
+        ("fix_offline_replicas", ["repair"]),
+        ("topic_configuration?topic=fo.&replication_factor=2", ["rf", "2:fo."]),
+        ("rebalance?goals=RackAwareGoal", ["racks"]),
+        ("rebalance?goals=com.linkedin.x.LeaderReplicaDistributionGoal", ["leaders"]),
+    ],
+)
+async def test_each_endpoint_asks_for_its_goal(
+    client: CruiseControlClient, request_line: str, goals: list[str]
+) -> None:
+    await client.ok("POST", request_line)
+    assert client.inputs_options()["goals"] == goals
+
+
+async def test_both_loads_of_an_answer_have_the_same_brokers(
+    client: CruiseControlClient,
+) -> None:
+    result = await client.ok("POST", f"{DRY}&verbose=true")
+    before, after = (
+        [row["Broker"] for row in result[name]["brokers"]]
+        for name in ("loadBeforeOptimization", "loadAfterOptimization")
+    )
+    assert before == after == [1, 2, 3, 4, 5, 6]
+    assert result["proposals"] == [
+        {
+            "topicPartition": {"topic": "foo", "partition": 0},
+            "oldLeader": 1,
+            "oldReplicas": [1, 2, 3],
+            "newReplicas": [4, 2, 3],
+        }
+    ]
+
+
+async def test_an_execution_runs_the_plan_of_the_dry_run(client: CruiseControlClient) -> None:
+    await client.ok("POST", DRY)
+    client.answer = answer({"brokers": BROKERS}, foo_1=([1, 2, 3], [5, 2, 3]))
+    result = await client.ok("POST", f"{RUN}&concurrent_partition_movements_per_broker=2&verbose=true")
+    assert note(result).endswith("; executes proposal 1")
+    assert (targets(client), len(client.inputs)) == ({"foo-0": (4, 2, 3)}, 1)
+    [job] = client.controller.state.orders.jobs.values()
+    assert (job.limits.per_broker, job.throttle) == (2, 0)
+
+
+async def test_a_dry_run_is_executed_once(client: CruiseControlClient) -> None:
+    for path in (DRY, RUN):
+        await client.ok("POST", path)
+    client.controller.settle()
+    client.answer = answer({"brokers": BROKERS}, foo_0=([4, 2, 3], [5, 2, 3]))
+    assert "; new proposal: no dry run of this request" in note(await client.ok("POST", RUN))
+    assert targets(client) == {"foo-0": (5, 2, 3)}
+
+
+async def test_a_partition_that_has_changed_means_a_new_plan(client: CruiseControlClient) -> None:
+    await client.ok("POST", DRY)
+    client.controller.alter({"foo-0": (1, 2, 5)})
+    client.controller.settle()
+    client.answer = answer({"brokers": BROKERS}, foo_0=([1, 2, 5], [4, 2, 5]))
+    text = note(await client.ok("POST", RUN))
+    assert text.endswith("; new proposal: foo-0 has changed since the proposal; propose again.")
+    assert targets(client) == {"foo-0": (4, 2, 5)}
+
+
+async def test_a_dry_run_of_before_an_hour_is_not_executed(client: CruiseControlClient) -> None:
+    await client.ok("POST", DRY)
+    client.wall_ms += 3_600_001
+    assert "no dry run of this request in the last 60 minutes" in note(await client.ok("POST", RUN))
+
+
+async def test_the_dry_run_of_another_client_is_not_executed() -> None:
+    users = [User(name, b"x", ClientRole.ADMIN) for name in ("ann", "bob")]
+    client = CruiseControlClient(users=users)
+    await client.ok("POST", DRY, auth=("ann", "x"))
+    assert "; new proposal" in note(await client.ok("POST", RUN, auth=("bob", "x")))
+
+
+async def test_other_goals_are_another_request(client: CruiseControlClient) -> None:
+    await client.ok("POST", DRY)
+    assert note(await client.ok("POST", f"{RUN}&goals=ReplicaDistributionGoal")).startswith("new proposal")
+
+
+async def test_the_limits_and_the_throttle_are_those_of_the_job(client: CruiseControlClient) -> None:
+    await client.ok(
+        "POST",
+        f"{RUN}&concurrent_partition_movements_per_broker=2&max_partition_movements_in_cluster=9"
+        "&concurrent_leader_movements=3&replication_throttle=5000",
+    )
+    [job] = client.controller.state.orders.jobs.values()
+    assert (job.limits.per_broker, job.limits.replicas, job.limits.leaders) == (2, 9, 3)
+    assert job.throttle == 5000
+
+
+async def test_one_execution_at_a_time(client: CruiseControlClient) -> None:
+    await client.ok("POST", RUN)
+    status, text = await client.error("POST", RUN)
+    assert status == 500
+    assert "OngoingExecutionException: Cannot execute new proposals while job 1 of this API runs" in text
+    assert "stop_ongoing_execution" in text
+    await client.ok("POST", DRY)
+
+
+async def test_a_job_of_a_person_is_in_nobodys_way(client: CruiseControlClient) -> None:
+    client.controller.alter({"foo-2": (4, 5, 6)})
+    await client.ok("POST", RUN)
+    assert targets(client) == {"foo-2": (4, 5, 6), "foo-0": (4, 2, 3)}
+
+
+async def test_a_stop_cancels_what_this_api_executes(client: CruiseControlClient) -> None:
+    client.controller.alter({"foo-2": (4, 5, 6)})
+    await client.ok("POST", RUN)
+    answered = await client.ok("POST", "stop_proposal_execution")
+    assert answered == {"message": "Proposal execution stopped: job 2 cancelled.", "version": 1}
+    assert (executions(client.controller.state), targets(client)) == ([], {"foo-2": (4, 5, 6)})
+    [row] = await client.tasks()
+    assert row["Status"] == "CompletedWithError"
+
+
+async def test_an_execution_can_replace_the_one_before(client: CruiseControlClient) -> None:
+    await client.ok("POST", RUN)
+    client.answer = answer({"brokers": BROKERS}, foo_1=([1, 2, 3], [5, 2, 3]))
+    await client.ok("POST", f"{RUN}&stop_ongoing_execution=true")
+    assert targets(client) == {"foo-1": (5, 2, 3)}
+
+
+async def test_a_plan_that_changes_nothing_is_completed(client: CruiseControlClient) -> None:
+    client.answer = answer({"brokers": BROKERS})
+    result = await client.ok("POST", RUN)
+    assert (result["summary"]["numReplicaMovements"], client.controller.state.orders.jobs) == (1, {})
+    [row] = await client.tasks()
+    assert row["Status"] == "Completed"
+
+
+async def test_a_plan_that_is_not_possible_has_all_reasons(client: CruiseControlClient) -> None:
+    client.answer = b'{"reasons": ["no room", "no rack"]}'
+    status, text = await client.error("POST", DRY)
+    assert status == 500
+    assert "OptimizationFailureException: no room; no rack" in text
+    [row] = await client.tasks("fetch_completed_task=true")
+    assert row["Status"] == "CompletedWithError"
+    assert "no room; no rack" in row["originalResponse"]
+
+
+async def test_a_hard_goal_that_nobody_can_judge_is_an_error_unless_it_is_skipped(
+    client: CruiseControlClient,
+) -> None:
+    path = f"{DRY}&goals=CpuCapacityGoal,ReplicaDistributionGoal"
+    status, text = await client.error("POST", path)
+    assert status == 500
+    assert "The hard goal CpuCapacityGoal cannot be judged: no capacity of brokers is known for it" in text
+    result = await client.ok("POST", f"{path}&skip_hard_goal_check=true")
+    assert [each["status"] for each in result["goalSummary"]] == ["NO-ACTION", "NO-ACTION"]
+    assert note(result).startswith("CpuCapacityGoal cannot be judged: no capacity")
+
+
+async def test_a_result_is_known_after_a_restart(client: CruiseControlClient) -> None:
+    before = await client.send("POST", RUN)
+    again = CruiseControlClient(client.controller.restart())
+    [row] = await again.tasks("fetch_completed_task=true")
+    assert (row["Status"], row["originalResponse"]) == ("InExecution", before.text)
+    status, text = await again.error("POST", RUN)
+    assert status == 500
+    assert "OngoingExecutionException" in text
+
+
+async def test_preferred_leaders_are_elected_without_a_change_of_lists() -> None:
+    controller = InMemoryController().with_partitions(
+        partition("foo-0", [1, 2, 3], leader=2), partition("foo-1", [1, 2, 3])
+    )
+    client = CruiseControlClient(controller)
+    result = await client.ok("POST", f"{RUN}&goals=PreferredLeaderElectionGoal")
+    assert result["summary"]["numLeaderMovements"] == 1
+    controller.settle()
+    assert (controller["foo-0"].leader, client.inputs) == (1, [])
+    assert (await client.ok("POST", f"{DRY}&goals=PreferredLeaderElectionGoal"))["summary"][
+        "numLeaderMovements"
+    ] == 0
+
+
+BODY = b'{"replication_factor":{"topic_by_replication_factor":{"3":"foo|baz","2":"b.r"}}}'
+
+
+async def test_factors_of_a_body_are_one_plan() -> None:
+    controller = InMemoryController().with_partitions(
+        *(partition(name, [1, 2]) for name in ("foo-0", "bar-0"))
+    )
+    client = CruiseControlClient(controller)
+    await client.ok("POST", "topic_configuration?dryrun=true&skip_rack_awareness_check=true", content=BODY)
+    assert client.inputs_options()["goals"] == ["rf", "3:foo|baz", "2:b.r"]
+    assert client.inputs_options()["options"]["disable_rack_aware"]
+
+
+@pytest.mark.parametrize(
+    ("query", "body", "status", "part"),
+    [
+        ("", b"", 400, "Give topic and replication_factor, or a body"),
+        ("", b"{", 400, "JSON"),
+        ("", b'{"replication_factor":{"x":1}}', 400, 'unknown key "x"'),
+        (
+            "",
+            b'{"replication_factor":{"topic_by_replication_factor":{"0":"foo"}}}',
+            400,
+            "'0' is no replication",
+        ),
+        ("topic=nope&replication_factor=3", b"", 500, "There is no topic 'nope'."),
+        ("topic=(&replication_factor=3", b"", 400, "The expression '(' is not valid"),
+    ],
+)
+async def test_wrong_factors_are_named(
+    client: CruiseControlClient, query: str, body: bytes, status: int, part: str
+) -> None:
+    found, text = await client.error("POST", f"topic_configuration?{query}", content=body)
+    assert found == status, text
+    assert part in text
