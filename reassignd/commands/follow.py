@@ -10,7 +10,7 @@ from common.backoff import RETRY_LATER_SECONDS
 from common.rates import in_rate
 from common.wording import counted, printable
 from reassignd.client import Client
-from reassignd.commands.output import DONE, copied, duration, echo
+from reassignd.commands.output import DONE, copied, duration, echo, states_of
 from reassignd.commands.table import BAR_WIDTH, Row
 from reassignd.config.errors import UnreachableError
 
@@ -138,7 +138,7 @@ def _left(job: Row) -> int:
 def _text(detail: Row, left: float | None) -> str:
     job = detail["job"]
     parts = [f"{times:,} {how}" for how, times in job["endings"].items() if how != DONE]
-    parts += [f"{job[name]:,} {name}" for name in ("moving", "waiting", "queued") if job[name]]
+    parts += [each for each in states_of(job) if not each.startswith("0 ")]
     if job["copied"] is not None:
         rate = job["copied"]["rate"]
         parts.append(copied(job["copied"]) + ("" if rate is None else f" copied at {in_rate(rate)}"))

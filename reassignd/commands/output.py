@@ -20,6 +20,7 @@ JOB_COLUMNS = (
     "progress",
     *COPY_COLUMNS,
     "moving",
+    "stalled",
     "waiting",
     "queued",
     "created",
@@ -27,7 +28,7 @@ JOB_COLUMNS = (
     "by",
 )
 WIDE_JOB_COLUMNS = ("ended", "throttle")
-MOVING_COLUMNS = ("moving", "waiting", "queued")
+MOVING_COLUMNS = ("moving", "stalled", "waiting", "queued")
 """Columns that are empty for jobs that have ended."""
 SPARE_JOB_COLUMNS = ("by", "created", "took", "kind", "progress", "copied", "rate", "state")
 """Columns that are left out on a narrow terminal, in this order."""
@@ -41,11 +42,21 @@ def job_lines(jobs: Sequence[Row], width: int | None = None) -> Iterator[str]:
     """Yield a table of jobs. With a width, it has fewer columns if they do not fit."""
     rows = [_job_cells(job) for job in jobs]
     empty = set() if any(job["copied"] for job in jobs) else set(COPY_COLUMNS)
+    if not any(job["stalled"] for job in jobs):
+        empty.add("stalled")
     if jobs and all(job["state"] == "ended" for job in jobs):
         empty |= {*MOVING_COLUMNS, "rate", "left"}
     wide = WIDE_JOB_COLUMNS if look().wide else ()
     head = [name for name in (*JOB_COLUMNS, *wide) if name not in empty]
     yield from fitting(head, rows, width, SPARE_JOB_COLUMNS, SHORT)
+
+
+def states_of(numbers: Row) -> Iterator[str]:
+    """Yield `3 moving, 1 of them stalled`, `0 waiting` and `5 queued`, of a job or of all."""
+    stalled = f", {numbers['stalled']:,} of them stalled" if numbers["stalled"] else ""
+    yield f"{numbers['moving']:,} moving{stalled}"
+    yield f"{numbers['waiting']:,} waiting"
+    yield f"{numbers['queued']:,} queued"
 
 
 def limit_of_job(limit: Row) -> str:

@@ -15,7 +15,16 @@ from common.wording import as_json, counted
 from reassignd.commands.confirm import YES, confirm
 from reassignd.commands.help import examples
 from reassignd.commands.options import JSON, with_client
-from reassignd.commands.output import broker_lines, duration, echo, endings, job_lines, reason_lines, when
+from reassignd.commands.output import (
+    broker_lines,
+    duration,
+    echo,
+    endings,
+    job_lines,
+    reason_lines,
+    states_of,
+    when,
+)
 from reassignd.commands.schedule import in_words
 from reassignd.commands.table import Safe, columns, look, safe, with_table
 
@@ -205,7 +214,7 @@ def _moves(status: dict[str, Any]) -> str:
     others = f", {totals['others']:,} external" if totals["others"] else ""
     if not totals["ongoing"]:
         return f"Moves     {paused}none{others}"
-    parts = [f"{totals[name]:,} {name}" for name in ("moving", "waiting", "queued")]
+    parts = [*states_of(totals)]
     if totals["pending"]:
         parts.append(f"{totals['pending']:,} pending a rollback")
     return f"Moves     {paused}{counted(totals['ongoing'], 'partition')}: {', '.join(parts)}{others}"

@@ -4,6 +4,7 @@
 import { showMove } from "./chips.js";
 import { Pager, Table, buttons, h, progress, setHidden } from "./dom.js";
 import { bytes, count, counted, rate, time } from "./format.js";
+import { stateWord } from "./partition_words.js";
 import { Rates } from "./rates.js";
 
 const ROWS = matchMedia("(max-width: 48rem)").matches ? 6 : 25; // a phone shows a job in a few screens
@@ -24,7 +25,7 @@ function partTable(app, rates) {
   const cancel = (part) => ["Cancel…", `Cancel ${nameOf(part)}`, () => app.run.cancelPartition(part)];
   return new Table("parts", "Partitions of the job", [
     { label: "partition", text: nameOf },
-    { label: "state", text: (part) => part.state },
+    { label: "state", text: stateWord },
     { label: "before → after", wide: true, patch: showMove },
     { label: "copied", ...copied },
     { label: "rate", number: true, text: (part) => rate(rates.of(nameOf(part))) },

@@ -46,6 +46,7 @@ export function badgeOf(job, allPaused) {
   if (job.state === "paused" || allPaused) return ["paused", "warn"];
   if (job.held) return ["held", "warn"];
   if (job.waiting && !job.moving && !job.queued) return ["blocked", "bad"];
+  if (job.moving && job.stalled === job.moving) return ["stalled", "bad"];
   return [job.moving ? "moving" : "running", "info"];
 }
 
@@ -53,7 +54,7 @@ export function badgeOf(job, allPaused) {
 export function shares(job, allPaused) {
   const [rest] = badgeOf(job, allPaused);
   const ended = Object.entries(job.endings).filter(([ending]) => ending !== "done");
-  const still = job.ended_ms ? [] : [["moving", job.moving], ["blocked", job.waiting], [rest === "paused" || rest === "held" ? rest : "queued", job.queued]];
+  const still = job.ended_ms ? [] : [["moving", job.moving - job.stalled], ["stalled", job.stalled], ["blocked", job.waiting], [rest === "paused" || rest === "held" ? rest : "queued", job.queued]];
   return [["done", job.done], ...still, ...ended].filter(([, number]) => number > 0);
 }
 
@@ -124,6 +125,7 @@ export function pauseLines(job) {
   return [
     `${counted(job.queued, "queued partition")} will not start until the job is resumed.`,
     `${counted(job.moving, "step")} in flight will finish.`,
+    job.stalled > 0 && `${count(job.stalled)} of them make no progress now.`,
   ];
 }
 

@@ -1,8 +1,9 @@
-// Notifications of the browser when a job ends, is blocked or is held. The user asks for them, on the overview.
+// Notifications of the browser when a job ends, is blocked, stalled or held. The user asks for them, on the overview.
 "use strict";
 
 import { badgeOf } from "./jobs.js";
 
+const TOLD = ["held", "blocked", "stalled"];
 const LISTED = 20; // open jobs that a status lists
 
 const supported = () => "Notification" in window && isSecureContext;
@@ -24,7 +25,7 @@ export function noticesOf(before, after) {
     const present = now.get(job.id);
     if (!present) return kept ? [{ job: job.id, text: `Job ${job.id} has ended.` }] : [];
     const [[was], [is]] = [badgeOf(job, before.paused), badgeOf(present, after.paused)];
-    if (was === is || (is !== "held" && is !== "blocked")) return [];
+    if (was === is || !TOLD.includes(is)) return [];
     return [{ job: job.id, text: `Job ${job.id} is ${is}${present.held ? `: ${present.held}` : ""}.` }];
   });
 }

@@ -7,15 +7,17 @@ import { bytes } from "./format.js";
 import { content } from "./listing.js";
 import { chips } from "./replicas.js";
 
-const STATE_KINDS = { moving: "info", external: "info", waiting: "warn", queued: "", "rolling back first": "", "at rest": "" };
+const STATE_KINDS = { moving: "info", stalled: "bad", external: "info", waiting: "warn", queued: "", "rolling back first": "", "at rest": "" };
 const HEALTH_KINDS = { "in sync": "good", "under-replicated": "warn", "under min ISR": "bad", offline: "bad" };
 
 const choices = (label, words) => [["", `any ${label}`], ...words.map((word) => [word, word])];
 
-export const STATES = { name: "state", label: "State", choices: choices("state", Object.keys(STATE_KINDS)) };
+export const STATES = { name: "state", label: "State", choices: choices("state", Object.keys(STATE_KINDS).filter((each) => each !== "stalled")) };
 export const HEALTHS = { name: "health", label: "Health", choices: choices("health", Object.keys(HEALTH_KINDS)) };
 
-export const partitionState = ({ state }) => badge(STATE_KINDS[state] ?? "", state);
+// A step in flight that makes no progress has a reason.
+export const stateWord = ({ state, reason }) => (state === "moving" && reason ? "stalled" : state);
+export const partitionState = (row) => badge(STATE_KINDS[stateWord(row)] ?? "", stateWord(row));
 export const partitionHealth = ({ health }) => badge(HEALTH_KINDS[health] ?? "", health);
 
 export const sizeText = ({ size }) => (size === null ? "not known" : bytes(size));

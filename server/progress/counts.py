@@ -45,6 +45,8 @@ class Tally:
     """Numbers of partitions by job at one time."""
 
     moving: Counter[int] = field(default_factory=Counter)
+    stalled: Counter[int] = field(default_factory=Counter)
+    """Those of `moving` whose step makes no progress."""
     waiting: Counter[int] = field(default_factory=Counter)
     reasons: dict[int, Counter[str]] = field(default_factory=dict)
     """Why partitions do not move, or make no progress."""
@@ -139,6 +141,7 @@ class JobCounts:
             if reassignment is not None:
                 tally.moving[reassignment.job] += 1
                 if key in stalled:
+                    tally.stalled[reassignment.job] += 1
                     tally.add(reassignment.job, stalled[key])
 
     async def _count_waiting(self, tally: Tally) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct
 
@@ -10,6 +10,9 @@ from controller.model.cluster import TopicPartition
 from controller.views.jobs import PartState, part_states
 from server.api.shared.call import Call, Endpoint
 from server.api.shared.job_rows import job_of
+
+STALLED = "stalled"
+"""The state of partitions that move, but whose step makes no progress."""
 
 
 class StripCell(Struct):
@@ -25,8 +28,16 @@ class Strip(Struct):
 
     total: int
     per_cell: Annotated[int, Meta(description="Partitions in each cell but the last.")]
-    states: list[PartState]
+    states: Annotated[
+        list[str],
+        Meta(description="As of a job's partitions; `stalled` are those that move but make no progress."),
+    ]
     cells: list[StripCell]
+
+
+State: TypeAlias = PartState | str
+
+_ORDER: Sequence[State] = [PartState.MOVING, STALLED, *list(PartState)[1:]]
 
 
 class StripQuery(Struct, forbid_unknown_fields=True):
@@ -37,23 +48,27 @@ class StripQuery(Struct, forbid_unknown_fields=True):
 
 async def strip(call: Call, query: StripQuery) -> Strip:
     """Count the partitions of each cell by state."""
-    states: dict[TopicPartition, PartState] = {}
+    states: dict[TopicPartition, State] = {}
     for piece in part_states(call.state, job_of(call).id):
         states.update(piece)
         await asyncio.sleep(0)
+    for key in call.services.progress.stalled:
+        if states.get(key) is PartState.MOVING:
+            states[key] = STALLED
     return await call.compute(len(states), _strip, states, query.cells)
 
 
-def _strip(states: Mapping[TopicPartition, PartState], most: int) -> Strip:
+def _strip(states: Mapping[TopicPartition, State], most: int) -> Strip:
     keys = sorted(states)
     size = max(1, -(-len(keys) // most))
     found = [states[key] for key in keys]
-    used = [state for state in PartState if state in found]  # a set would hash each: that takes longer
+    used = [state for state in _ORDER if state in found]  # a set would hash each: that takes longer
     cells = [_cell(keys[start], found[start : start + size], used) for start in range(0, len(keys), size)]
-    return Strip(len(keys), size, used, cells)
+    names = [state.value if isinstance(state, PartState) else state for state in used]
+    return Strip(len(keys), size, names, cells)
 
 
-def _cell(first: TopicPartition, found: Sequence[PartState], states: Sequence[PartState]) -> StripCell:
+def _cell(first: TopicPartition, found: Sequence[State], states: Sequence[State]) -> StripCell:
     return StripCell(*first, [found.count(state) for state in states])
 
 

@@ -38,6 +38,7 @@ class Totals(Struct):
 
     ongoing: int
     moving: int
+    stalled: Annotated[int, Meta(description="Those of `moving` whose step makes no progress.")]
     waiting: int
     queued: int
     pending: Annotated[
@@ -238,7 +239,7 @@ async def status(call: Call) -> Status:
         brokers=brokers,
         partitions=_partition_counts(call),
         health=_health(state, brokers),
-        reassignments=Totals(*totals(state)),
+        reassignments=Totals(**totals(state)._asdict(), stalled=len(call.services.progress.stalled)),
         jobs=rows,
         restores=_restores(state),
         incoming=_incoming(call),

@@ -68,6 +68,13 @@ class Job(Struct):
     total: int
     done: Annotated[int, Meta(description="Partitions that have arrived at the target.")]
     moving: int
+    stalled: Annotated[
+        int,
+        Meta(
+            description="Those of `moving` whose step makes no progress, for instance because its target is"
+            " down."
+        ),
+    ]
     waiting: int
     queued: Annotated[
         int,
@@ -161,6 +168,7 @@ def _job_row(call: Call, job: cluster.Job, counts: Tally, endings: dict[str, int
         total=job.total or left + sum(endings.values()),
         done=endings.get(PartState.DONE.value, 0),
         moving=moving,
+        stalled=min(moving, counts.stalled[job.id]),
         waiting=waiting,
         queued=left - moving - waiting,
         priority=job.priority,

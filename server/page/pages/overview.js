@@ -42,7 +42,8 @@ const counts = (name, number, bad = false) => (number ? [[name, count(number), b
 function numbers({ brokers, partitions, reassignments: moves, throttle, incoming }) {
   const left = incoming.reduce((sum, each) => sum + each.total - each.bytes, 0);
   return [
-    ...counts("moving", moves.moving),
+    ...counts("moving", moves.moving - moves.stalled),
+    ...counts("stalled", moves.stalled, true),
     ...counts("queued", moves.queued),
     ...counts("blocked", moves.waiting),
     ...counts("moved by others", moves.others),

@@ -20,6 +20,7 @@ def detail(done: int, total: int = 4, *, ended: bool = False, **more: Any) -> di
         "total": total,
         "done": done,
         "moving": 0 if ended else 1,
+        "stalled": 0,
         "waiting": 0,
         "queued": 0 if ended else total - done - 1,
         "endings": more.pop("endings", {"done": done} if done else {}),

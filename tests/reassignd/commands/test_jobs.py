@@ -38,7 +38,7 @@ def test_filters_that_match_nothing_are_told(
 
 
 def answer_without_partitions() -> dict[str, Any]:
-    counts = dict.fromkeys(("done", "moving", "waiting", "priority", "created_ms"), 0)
+    counts = dict.fromkeys(("done", "moving", "stalled", "waiting", "priority", "created_ms"), 0)
     row = {**counts, "id": 7, "kind": "plan", "state": "running", "total": 24, "queued": 24}
     row |= dict.fromkeys(
         ("ended_ms", "throttle", "rolled_back_by", "copied", "outcome", "client_id", "undoes")

@@ -51,8 +51,8 @@ def test_the_table_of_brokers_shows_the_copied_bytes() -> None:
 def job(**more: Any) -> dict[str, Any]:
     fields: dict[str, Any] = dict.fromkeys(("undoes", "priority", "copied", "ended_ms", "throttle"))
     fields |= {"id": 1, "kind": "plan", "state": "running", "done": 7_500, "total": 100_000, "moving": 1_000}
-    fields |= {"waiting": 0, "queued": 91_500, "created_ms": 0, "principal": "User:ann", "client_id": None}
-    return fields | {"endings": {"done": 7_500}, "limits": []} | more
+    fields |= {"stalled": 0, "waiting": 0, "queued": 91_500, "created_ms": 0, "principal": "User:ann"}
+    return fields | {"client_id": None, "endings": {"done": 7_500}, "limits": []} | more
 
 
 COPIED = {"bytes": 0, "total": 2, "rate": 1, "seconds_left": 2}
@@ -77,6 +77,13 @@ def test_a_narrow_table_keeps_the_columns_of_progress(width: int) -> None:
     assert max(len(head), len(line)) <= width
     assert {"JOB", "PROGRESS", "LEFT", "MOVING", "WAITING", "QUEUED"} <= set(head.split())
     assert {"7,500/100,000", "1,000", "91,500"} <= set(line.split())
+
+
+def test_stalled_partitions_have_a_column_where_there_are_some() -> None:
+    assert "STALLED" not in next(job_lines([job()]))
+    head, line, _ = job_lines([job(stalled=3), job()])
+    assert head.split()[4:6] == ["MOVING", "STALLED"]
+    assert line.split()[4:6] == ["1,000", "3"]
 
 
 def test_brokers_fit_a_narrow_terminal() -> None:

@@ -202,7 +202,8 @@ class Server:
     def get(self, path: str, **_: object) -> Any:
         brokers = [{"id": broker} for broker in self.cluster.brokers]
         job = {"id": self.jobs, "state": "ended", "total": 1, "done": 1, "endings": {"done": 1}}
-        job |= {"moving": 0, "waiting": 0, "queued": 0, "copied": None, "created_ms": 0, "ended_ms": 1}
+        job |= {"moving": 0, "stalled": 0, "waiting": 0, "queued": 0, "copied": None}
+        job |= {"created_ms": 0, "ended_ms": 1}
         return {
             "/v1/status": {"brokers": {"placed_by": "reassignd"}},
             "/v1/placement": {"brokers": brokers, "excluded": sorted(self.excluded)},

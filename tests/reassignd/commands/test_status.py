@@ -71,6 +71,7 @@ def status(**health: Any) -> dict[str, Any]:
     job |= {"id": 1, "kind": "plan", "state": "running", "done": 7_500, "total": 100_000, "created_ms": 0}
     job |= {
         "moving": 10,
+        "stalled": 0,
         "waiting": 0,
         "queued": 92_490,
         "principal": "User:ann",
@@ -85,8 +86,8 @@ def status(**health: Any) -> dict[str, Any]:
         "paused": False,
         "schedule": None,
         "pace": {"mode": "off"},
-        "reassignments": {"ongoing": 92_500, "moving": 10, "waiting": 0, "queued": 92_490}
-        | {"pending": 0, "others": 0},
+        "reassignments": {"ongoing": 92_500, "moving": 10, "stalled": 0, "waiting": 0}
+        | {"queued": 92_490, "pending": 0, "others": 0},
         "jobs": [job | {"copied": copied}],
         "incoming": [{"broker": broker, **copied} for broker in range(20)],
         "reasons": [{"reason": "limit P: 10 of 10 partition movements", "partitions": 92_490}],

@@ -3,7 +3,7 @@
 import csv
 from io import StringIO
 
-from tests.server.page.site import FAST, IN_CHROMIUM, Site
+from tests.server.page.site import FAST, IN_CHROMIUM, Open, Site
 from tools.chromium import Page
 
 pytestmark = IN_CHROMIUM
@@ -59,6 +59,18 @@ def test_the_strip_counts_partitions_and_filters_them(site: Site) -> None:
     assert value(page, STRIP) == "foo-0, queued"
     page.press("Enter")
     page.wait("document.querySelector('#filters [name=topic]').value === 'foo'")
+
+
+def test_a_step_whose_target_is_down_is_shown_as_stalled(start: Open) -> None:
+    site = start(**{"embedded.network.bytes.per.second": "10"})
+    job = site.submit(range(1))
+    site.post("brokers/4/stop")
+    page = opened(site, job)
+    page.wait("document.querySelector('.job-card .badge').innerText === 'stalled'")
+    assert page.text(".job-card .legend") == "1 stalled"
+    assert page.text(".job-card .until").startswith("No end is known: target broker 4 is down.")
+    assert page.text("#parts tbody [data-label=state]") == "stalled"
+    page.wait("document.querySelector('#strip + .legend').innerText === '1 stalled'")
 
 
 def test_replicas_are_chips_before_and_after(site: Site) -> None:

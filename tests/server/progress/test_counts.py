@@ -42,7 +42,7 @@ async def test_a_paused_job_has_its_own_reason() -> None:
 async def test_a_step_without_progress_counts_as_moving_and_has_a_reason() -> None:
     cluster = many(3)
     tally = await JobCounts(cluster.state).tally({TopicPartition("foo", 0): "it hangs"})
-    assert (tally.moving[1], tally.all_reasons()["it hangs"]) == (1, 1)
+    assert (tally.moving[1], tally.stalled[1], tally.all_reasons()["it hangs"]) == (1, 1, 1)
 
 
 async def test_entries_of_the_queue_are_counted() -> None:

@@ -128,6 +128,21 @@ async def test_a_job_shows_its_progress_and_the_reasons_of_idle_partitions() -> 
     assert [part["state"] for part in answer["partitions"]] == ["moving", "queued", "done"]
 
 
+async def test_a_step_whose_target_is_down_is_stalled() -> None:
+    client = ApiClient()
+    await client.post("/v1/jobs", plan(foo_0=[4, 2, 3], foo_1=[5, 2, 3]))
+    client.controller.stop(4)
+    await client.progress.measure()
+    answer = await client.get("/v1/jobs/1")
+    assert (answer["job"]["moving"], answer["job"]["stalled"]) == (2, 1)
+    assert answer["reasons"] == [{"reason": "target broker 4 is down", "partitions": 1}]
+    totals = (await client.get("/v1/status"))["reassignments"]
+    assert (totals["moving"], totals["stalled"]) == (2, 1)
+    strip = await client.get("/v1/jobs/1/strip")
+    assert strip["states"] == ["moving", "stalled"]
+    assert [cell["counts"] for cell in strip["cells"]] == [[0, 1], [1, 0]]
+
+
 async def test_a_job_s_partitions_are_listed_in_pages() -> None:
     client = ApiClient()
     await client.post("/v1/jobs", MOVE)

@@ -38,6 +38,7 @@ async def test_status_shows_reassignments_and_reasons() -> None:
     assert answer["reassignments"] == {
         "ongoing": 2,
         "moving": 1,
+        "stalled": 0,
         "waiting": 0,
         "queued": 1,
         "pending": 0,
