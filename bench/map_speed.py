@@ -39,8 +39,12 @@ const flows = () => racks
   .flatMap((source) => racks.map((target) => ({ source, target, bytes: some(1e12) })))
   .sort((a, b) => b.bytes - a.bytes);
 const instead = {
-  "v1/brokers": () => ({ total: BROKERS, brokers: ids.map(broker), next: null, basis: {} }),
-  "v1/flows": () => ({ by: "rack", bytes: 1e13, flows: flows(), other_flows: 0, other_bytes: 0 }),
+  "v1/brokers": () => ({
+    total: BROKERS, brokers: ids.map(broker), next: null, basis: { sizes_ms: Date.now() },
+  }),
+  "v1/flows": () => ({
+    by: "rack", bytes: 1e13, flows: flows(), other_flows: 0, other_bytes: 0, measured_ms: Date.now(),
+  }),
 };
 const headers = { "content-type": "application/json" };
 window.fetch = async (path, ...given) => {

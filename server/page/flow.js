@@ -2,6 +2,7 @@
 "use strict";
 
 import { get } from "./api.js";
+import { showBasis } from "./basis.js";
 import { planAddress } from "./broker_words.js";
 import { Table, h, link, setAttribute, setHidden, setText } from "./dom.js";
 import { bytes, count, counted, rate } from "./format.js";
@@ -23,6 +24,8 @@ function fullest(brokers) {
   return best && share(best) > 0 ? best : null;
 }
 
+const older = (one, other) => (one === null || other === null ? null : Math.min(one, other));
+
 const end = (value, by) => (by === "rack" ? (value === null ? "no rack" : rackName(value)) : `broker ${value}`);
 
 // `query()` selects the flows, such as those of a job.
@@ -36,10 +39,11 @@ export class FlowView {
     this.summary = h("p", { class: "summary" });
     this.fullest = h("button", { type: "button", class: "fullest", hidden: true, onclick: () => this.choose(fullest(this.data.brokers)?.id ?? null) });
     this.facts = this.#newFacts();
+    this.basis = h("p", { class: "basis", hidden: true });
     this.mapHost = h("div");
     this.tables = h("div", { class: "tables" });
     this.views = h("div", { class: "segments", role: "group", "aria-label": "View" }, this.#view("Map", () => this.#show(false)), this.#view("Table", () => this.#show(true)));
-    root.append(h("div", { class: "row" }, this.summary, this.fullest, this.views), this.mapHost, this.#legend(), this.facts, this.tables);
+    root.append(h("div", { class: "row" }, this.summary, this.fullest, this.views), this.mapHost, this.#legend(), this.facts, this.tables, this.basis);
     this.map = new ClusterMap(this.mapHost, { choose: (id) => this.choose(id) });
     this.#makeTables(heading);
     this.#show(NARROW.matches);
@@ -102,13 +106,13 @@ export class FlowView {
 
   async #load() {
     const chosen = this.chosen;
-    const [{ brokers }, flows, own] = await Promise.all([
+    const [{ brokers, basis }, flows, own] = await Promise.all([
       get("v1/brokers", { limit: MOST }),
       get("v1/flows", this.query()),
       chosen === null ? null : get("v1/flows", { ...this.query(), broker: chosen }),
     ]);
     if (chosen !== this.chosen) return;
-    this.data = { brokers, flows, own };
+    this.data = { brokers, basis: { ...basis, sizes_ms: older(basis.sizes_ms, flows.measured_ms) }, flows, own };
     this.#draw();
   }
 
@@ -119,6 +123,7 @@ export class FlowView {
     const racks = new Set(brokers.map((each) => each.rack)).size;
     const more = flows.other_flows ? `; ${counted(flows.other_flows, "smaller flow")} not shown` : "";
     setText(this.summary, `${counted(brokers.length, "broker")} in ${counted(racks, "rack")}. ${flows.bytes ? `${bytes(flows.bytes)} left to copy` : "Nothing is left to copy"}${more}.`);
+    showBasis(this.basis, this.data.basis);
     this.#showFullest(fullest(brokers));
     if (this.asTable) {
       if (!this.brief) this.brokers.show(brokers);

@@ -2,8 +2,9 @@
 "use strict";
 
 import { get } from "./api.js";
+import { showBasis } from "./basis.js";
 import { Table, h, setAttribute, setHidden, setText } from "./dom.js";
-import { capital, count, duration } from "./format.js";
+import { count } from "./format.js";
 
 const PAUSE_MS = 250; // between the last key and the search
 const LEAST_MS = 2_000; // between two reads of the list,
@@ -148,8 +149,7 @@ export class Listing {
     setText(text, `${count(offset + 1)} to ${count(offset + rows.length)} of ${count(answer.total)}`);
     previous.disabled = offset === 0;
     next.disabled = !answer.next;
-    if (answer.basis) setText(this.basis, basisText(answer.basis));
-    setHidden(this.basis, !answer.basis);
+    showBasis(this.basis, answer.basis);
     if (!rows.length && offset) this.change({ offset: 0 });
     this.options.onAnswer?.(answer);
   }
@@ -157,21 +157,6 @@ export class Listing {
   close() {
     this.closed = true;
   }
-}
-
-const OLD_SECONDS = 3;
-
-// What the numbers are based on, as far as they are not of this moment.
-export function basisText({ counted_ms: countedAt, seen_ms: seenAt, sizes_ms: sizesAt }) {
-  const ago = (ms) => Math.max(0, Math.round((Date.now() - ms) / 1000));
-  const old = [
-    ["Kafka was asked for all topics", seenAt],
-    ["replicas were counted", countedAt],
-    ["sizes were measured", sizesAt],
-  ].filter(([, at]) => at !== null && ago(at) >= OLD_SECONDS).map(([what, at]) => `${what} ${duration(ago(at))} ago`);
-  if (sizesAt === null) old.push("sizes are not measured yet");
-  const text = old.join(", ");
-  return text && `${capital(text)}.`;
 }
 
 const shown = new WeakMap(); // the row that each cell shows, as text

@@ -72,6 +72,8 @@ class Progress:
         self._metered_at = -inf
         """The time at which the replicas of the brokers had the bytes that the rates contain."""
         self._open_when_metered: frozenset[int] = frozenset()
+        self.measured_ms: int | None = None
+        """When its sizes were measured, in milliseconds since 1970; None before that."""
         self.throughput = ThroughputHistory(now_ms, totals)
         self.history = JobHistory(state, now_ms)
 
@@ -227,6 +229,7 @@ class Progress:
         if self._metered_at != -inf:
             self._add_interval(measured - self._metered_at)
         self._metered_at, self._open_when_metered = measured, self._open
+        self.measured_ms = self._now_ms() - round(1000 * (self._clock.now() - measured))
         for job in self._jobs.values():
             job.metered = job.bytes
 

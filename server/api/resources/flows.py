@@ -45,6 +45,10 @@ class Flows(Struct):
     flows: Annotated[list[Flow], Meta(description="The 400 largest.")]
     other_flows: Annotated[int, Meta(description="Number of flows that are not listed.")]
     other_bytes: Annotated[int, Meta(description="Bytes of the flows that are not listed.")]
+    measured_ms: Annotated[
+        int | None,
+        Meta(description="When the sizes were measured, in milliseconds since 1970; null before that."),
+    ]
 
 
 class FlowsQuery(Struct, forbid_unknown_fields=True):
@@ -75,19 +79,20 @@ async def flows(call: Call, query: FlowsQuery) -> Flows:
         large = len(call.state.cluster.brokers) > LARGE_CLUSTER and query.broker is UNSET
         unit = FlowUnit.RACK if large else FlowUnit.BROKER
     if unit is FlowUnit.BROKER:
-        return _answer(unit, found)
+        return _answer(call, unit, found)
     racks = {number: broker.rack for number, broker in call.state.cluster.brokers.items()}
     between = Counter[tuple[str | None, str | None]]()
     for (source, target), size in found.items():
         between[racks.get(source), racks.get(target)] += size
-    return _answer(unit, between)
+    return _answer(call, unit, between)
 
 
-def _answer(unit: FlowUnit, found: Counter[E]) -> Flows:
+def _answer(call: Call, unit: FlowUnit, found: Counter[E]) -> Flows:
     ordered = sorted(found.items(), key=lambda row: (-row[1], str(row[0])))
     rest = [size for _, size in ordered[MOST_FLOWS:]]
     listed = [Flow(source, target, size) for (source, target), size in ordered[:MOST_FLOWS]]
-    return Flows(unit, sum(found.values()), listed, len(rest), sum(rest))
+    measured = call.services.progress.measured_ms
+    return Flows(unit, sum(found.values()), listed, len(rest), sum(rest), measured)
 
 
 ENDPOINTS = (

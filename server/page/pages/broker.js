@@ -2,11 +2,12 @@
 "use strict";
 
 import { get } from "../api.js";
+import { showBasis } from "../basis.js";
 import { badge, button, facts, meter } from "../build.js";
 import { flags, movesText, percent, planLink, sized, stateBadge } from "../broker_words.js";
-import { h, setHidden, setText } from "../dom.js";
+import { h, setText } from "../dom.js";
 import { bytes, count, counted } from "../format.js";
-import { basisText, Listing } from "../listing.js";
+import { Listing } from "../listing.js";
 import { HEALTHS, STATES, partitionName } from "../partition_words.js";
 import { pickActions } from "../picks.js";
 import { allow, exclude } from "../placement.js";
@@ -76,8 +77,7 @@ function newView(root, id) {
 
 function show(view, broker, basis, app) {
   const looks = JSON.stringify([broker, app.mayChange]);
-  setText(view.basis, basisText(basis));
-  setHidden(view.basis, !view.basis.textContent);
+  showBasis(view.basis, basis);
   if (view.looks === looks) return;
   view.looks = looks;
   view.badges.replaceChildren(stateBadge(broker), ...flags(broker));

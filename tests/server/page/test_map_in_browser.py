@@ -56,6 +56,19 @@ def test_what_is_left_flows_along_arrows(site: Site) -> None:
     assert "left to copy." in page.text("main")
 
 
+def test_an_old_view_is_shown_as_old(site: Site) -> None:
+    old = """
+    const read = Response.prototype.json;
+    Response.prototype.json = async function () {
+      const body = await read.call(this);
+      return "measured_ms" in body ? { ...body, measured_ms: Date.now() - 300_000 } : body;
+    };"""
+    page = opened(site, before=FAST + old)
+    page.wait("document.querySelector('.basis').classList.contains('warn')")
+    assert "izes were measured 5 min" in page.text(".basis")
+    assert not opened(site).run("document.querySelector('.basis').classList.contains('warn')")
+
+
 def test_a_stopped_broker_is_marked(site: Site) -> None:
     site.post("brokers/6/stop")
     page = opened(site)
