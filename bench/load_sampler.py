@@ -32,6 +32,12 @@ from protocol.apis import ApiKey
 from protocol.codec.wire import codec
 from protocol.codec.writing import varint
 from protocol.frames import ResponseFrame
+from protocol.messages.describe_configs_request import DescribeConfigsRequest
+from protocol.messages.describe_configs_response import (
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+)
 from protocol.messages.list_groups_response import ListGroupsResponse
 from protocol.messages.list_offsets_request import ListOffsetsRequest
 
@@ -93,6 +99,8 @@ class ReadyBrokers:
             answer, version = self.sizes(broker), 4
         elif key == ApiKey.LIST_OFFSETS:
             answer, version = self.offsets(body), versions[-1]
+        elif key == ApiKey.DESCRIBE_CONFIGS:
+            answer, version = policies(body), 4
         else:
             answer, version = bytes(codec(ListGroupsResponse, 5).encode(ListGroupsResponse())), 5
         self.spent += thread_time() - began
@@ -118,6 +126,14 @@ class ReadyBrokers:
         is_last = asked[0].partitions[0].timestamp == LATEST
         table["partition"], table["offset"] = rows % TOPIC, int(perf_counter() * 10) if is_last else 0
         return pack(">i", 0) + topics(rows, table) + b"\0"
+
+
+def policies(request: bytes) -> bytes:
+    """Return an answer to DescribeConfigs: no topic is compacted."""
+    asked = codec(DescribeConfigsRequest, 4).decode(memoryview(request)).resources
+    config = DescribeConfigsResourceResult("cleanup.policy", "delete")
+    rows = [DescribeConfigsResult(0, None, 2, each.resource_name, (config,)) for each in asked]
+    return bytes(codec(DescribeConfigsResponse, 4).encode(DescribeConfigsResponse(0, rows)))
 
 
 def topics(rows: Ints, table: "np.ndarray[tuple[int], np.dtype[np.void]]") -> bytes:

@@ -82,6 +82,8 @@ class Load(NamedTuple):
     """Batches that each partition gets at once."""
     configs: Mapping[str, str] = {}
     form: str = ""
+    is_mixed: bool = False
+    """Values have up to twice the size, each another one."""
 
 
 LOADS = {
@@ -92,6 +94,7 @@ LOADS = {
     "markers": Load("1 KB records in transactions", 4, 1_000, form="transactions"),
     "deleted": Load("10 KB records, retention deletes", 12, 10_000, configs=DELETED),
     "compacted": Load("10 KB records, 100 keys, compacted", 12, 10_000, configs=COMPACTED),
+    "mixed": Load("0 to 20 KB records, 100 keys, compacted", 4, 10_000, configs=COMPACTED, is_mixed=True),
     "skewed": Load("three partitions, 1 : 3 : 8", 4, 1_000, shares=(1, 3, 8)),
 }
 
@@ -173,9 +176,8 @@ class Producers:
         for _ in range(load.records):
             self._numbers += 1
             number = self._numbers % 100 if "cleanup.policy" in load.configs else self._numbers
-            value = (
-                b"%08d" % number * (load.size // 8) if load.form == "lz4" else self._random.bytes(load.size)
-            )
+            size = int(self._random.integers(2 * load.size)) if load.is_mixed else load.size
+            value = b"%08d" % number * (size // 8) if load.form == "lz4" else self._random.bytes(size)
             records.append(BatchRecord(b"key-%08d" % number, value))
         return records
 

@@ -1,4 +1,7 @@
-"""Answers about load, as brokers of Kafka would send them. No consumer reads from the embedded cluster."""
+"""Answers about load, as brokers of Kafka would send them.
+
+No consumer reads from the embedded cluster, and it compacts no log.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,11 +12,31 @@ from backends.load.asking import Encode
 from protocol.apis import ApiKey, find_api
 from protocol.codec.wire import codec
 from protocol.frames import ResponseFrame
+from protocol.messages.describe_configs_request import DescribeConfigsRequest
+from protocol.messages.describe_configs_response import (
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+)
 from protocol.messages.list_groups_response import ListGroupsResponse
+
+
+def _deleting(request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+    """Return that all topics are deleted from, whatever else their configs say."""
+    policy = DescribeConfigsResourceResult("cleanup.policy", "delete")
+    return DescribeConfigsResponse(
+        0,
+        [
+            DescribeConfigsResult(0, "", each.resource_type, each.resource_name, [policy])
+            for each in request.resources
+        ],
+    )
+
 
 _ANSWERS: dict[ApiKey, Callable[[EmbeddedBroker, Any], Any]] = {
     ApiKey.DESCRIBE_LOG_DIRS: lambda broker, request: broker.describe_log_dirs(request),
     ApiKey.LIST_OFFSETS: lambda broker, request: broker.list_offsets(request),
+    ApiKey.DESCRIBE_CONFIGS: lambda _, request: _deleting(request),
     ApiKey.LIST_GROUPS: lambda _, __: ListGroupsResponse(),
 }
 

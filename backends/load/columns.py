@@ -2,7 +2,8 @@
 
 An interval lies between two answers of the same leader. The bytes that producers wrote in it are exactly what
 the log has grown by, if nothing was deleted from it. Otherwise they are the records that were appended, times
-the mean size of a record. An interval of which neither is certain counts as unknown.
+the mean size of a record; of a compacted log, that of records that were read. An interval of which neither is
+certain counts as unknown.
 """
 
 from typing import NamedTuple
@@ -22,9 +23,6 @@ KEPT = 0.9
 """Weight of what earlier intervals have told of the size of records, against the last one."""
 LATE_FRACTION = 0.1
 """An answer that took longer than this fraction of its interval does not tell when its sizes were read."""
-MOST_CHANGE = 4.0
-"""Factor by which the mean size of a compacted partition's records may seem to shrink in an interval; below,
-the log was compacted in it."""
 
 
 class Answer(NamedTuple):
@@ -54,11 +52,13 @@ class Samples:
         self.source = np.full(count, -1, np.int32)
         """The broker whose replica was measured."""
         self.grown = np.zeros(count, np.float32)
-        """Bytes of the last exact intervals. With `appended` they tell the mean size of a record. One record
-        may count in an interval and its bytes in the next, so the mean of one interval would be wrong."""
+        """Bytes of the last exact intervals, or of what was read of a compacted log. With `appended` they
+        tell the mean size of a record. One record may count in an interval and its bytes in the next, so the
+        mean of one interval would be wrong."""
         self.appended = np.zeros(count, np.float32)
         """Records of the same intervals."""
         self.compacted = np.zeros(count, np.bool_)
+        """Whether Kafka may have removed records in the middle of the log."""
         self.wrote = np.zeros(count)
         """Bytes in the present window."""
         self.seconds = np.zeros(count, np.float32)
@@ -117,23 +117,39 @@ class Samples:
         )
         # Kafka removes records in the middle of a log only by compaction.
         shrunk = same & (answer.earliest == self.earliest[rows]) & (grown < 0)
-        self.compacted[rows[shrunk]] = True
-        exact = same & undeleted & (grown >= 0) & ~self.compacted[rows]
+        self._begin_compacted(rows[shrunk])
+        compacted = self.compacted[rows]
+        exact = same & undeleted & (grown >= 0) & ~compacted
         mean = _mean_record(
-            self.grown[rows], self.appended[rows], answer.sizes, answer.latest - answer.earliest
+            self.grown[rows], self.appended[rows], answer.sizes, answer.latest - answer.earliest, compacted
         )
-        with np.errstate(invalid="ignore"):
-            likely = grown / np.maximum(records, 1) * MOST_CHANGE > mean
-        learnt = exact | (self.compacted[rows] & same & (records > 0) & likely)
-        learnt &= ((records > 0) | (grown > 0)) & ~late
-        at = rows[learnt]
-        self.grown[at] = KEPT * self.grown[at] + grown[learnt]
-        self.appended[at] = KEPT * self.appended[at] + records[learnt]
-        return np.where(exact, grown, np.where(valid, records * mean, np.nan)), exact
+        learnt = exact & ((records > 0) | (grown > 0)) & ~late
+        self.learn(rows[learnt], grown[learnt], records[learnt])
+        # Nothing was written, whatever was removed.
+        idle = valid & compacted & (records == 0)
+        wrote = np.where(exact, grown, np.where(valid, records * mean, np.nan))
+        return np.where(idle, 0, wrote), exact | idle
+
+    def learn(self, rows: Ints, grown: Ints | Floats, appended: Ints | Floats) -> None:
+        """Add the bytes of so many records to what is known of their mean size."""
+        self.grown[rows] = KEPT * self.grown[rows] + grown
+        self.appended[rows] = KEPT * self.appended[rows] + appended
+
+    def tell_compacted(self, codes: npt.NDArray[np.int8]) -> None:
+        """Take whether topics are compacted, by number: 1 or 0; -1 leaves it as it is."""
+        told = codes[self.layout.topic_of]
+        self._begin_compacted(np.flatnonzero(told == 1))
+        self.compacted[told == 0] = False
+
+    def _begin_compacted(self, rows: Ints) -> None:
+        """Note that these logs are compacted. By what they have grown so far tells nothing."""
+        new = rows[~self.compacted[rows]]
+        self.compacted[new], self.grown[new], self.appended[new] = True, 0, 0
 
     def mean_record(self) -> Floats:
         """Return the mean size of the records of each row."""
-        return _mean_record(self.grown, self.appended, self.size, self.latest - self.earliest)
+        stored = self.latest - self.earliest
+        return _mean_record(self.grown, self.appended, self.size, stored, self.compacted)
 
     def _keep(self, answer: Answer, told: Flags, now: float) -> None:
         rows = answer.rows
@@ -179,9 +195,10 @@ class Samples:
         return _median(self.read_rates)
 
 
-def _mean_record(grown: Rates, appended: Rates, sizes: Ints, stored: Ints) -> Floats:
-    """Return the mean size that exact intervals have shown, or else that of the whole log."""
-    return np.where(appended > 0, grown / np.maximum(appended, 1e-9), sizes / np.maximum(stored, 1))
+def _mean_record(grown: Rates, appended: Rates, sizes: Ints, stored: Ints, compacted: Flags) -> Floats:
+    """Return the mean size that was learnt, or else that of the whole log; NaN where that was compacted."""
+    of_log = np.where(compacted, np.nan, sizes / np.maximum(stored, 1))
+    return np.where(appended > 0, grown / np.maximum(appended, 1e-9), of_log)
 
 
 def _median(windows: Rates) -> Rates:

@@ -12,10 +12,12 @@ import numpy.typing as npt
 
 from backends.client.errors import BrokerError
 from backends.load.answers import Answers
+from backends.load.appended import Appended
 from backends.load.asking import Brokers
 from backends.load.columns import Answer, Samples
 from backends.load.groups import Groups
 from backends.load.layout import Layout, Topic
+from backends.load.policies import Policies
 from backends.load.problems import Problems, refusal
 from backends.load.profile import hour_of, hour_of_day
 from backends.load.profile_file import ProfileFile
@@ -85,6 +87,8 @@ class Sampler:
         """Of the last round, and of the last time that groups were asked for."""
         self.samples = Samples(Layout())
         self.answers = Answers(self._problems)
+        self._policies = Policies(brokers, off_loop, clock, timing.timeout)
+        self._appended = Appended(brokers, off_loop, timing.timeout)
         self._groups = Groups(brokers, off_loop, clock, timing.timeout)
         self._answered_ms: dict[int, int] = {}
         self._window_at = self._groups_at = self._read_at = self._clock.now()
@@ -118,6 +122,7 @@ class Sampler:
         await self._follow_clocks()
         await self._follow_topics()
         live = sorted(self._state.cluster.live)
+        await self._policies.follow(live, self.samples, self._problems)
         gate = asyncio.Semaphore(AT_ONCE)
         # The first round is not spread: the sooner it ends, the sooner the second one tells rates.
         pause = self._timing.sample * SPREAD / max(1, len(live)) if self._rounds else 0.0
@@ -231,7 +236,9 @@ class Sampler:
         if not len(led):
             return
         first, last = [await self._offsets(broker, is_first=each) for each in (True, False)]
+        sizes = np.where(self._policies.known(led), sizes, -1)
         answer = Answer(broker, led, sizes, last, first, asked, answered)
+        await self._appended.measure(answer, self.samples, self._problems)
         await self._off_loop.run(self.samples.add, answer)
 
     async def _offsets(self, broker: int, *, is_first: bool) -> Ints:

@@ -37,11 +37,12 @@ async def test_what_producers_and_consumers_did_is_found(
     assert outcome.problems == []
     exact = {each.topic: each.error for each in outcome.found if not each.estimated}
     estimated = {each.topic: each.error for each in outcome.found if each.estimated}
-    assert estimated.keys() == {"deleted", "compacted"}
+    assert estimated.keys() == {"deleted", "compacted", "mixed"}
     assert exact.keys() == LOADS.keys() - estimated.keys()
     assert max(exact.values()) <= 0.02, exact
-    # What is compacted in every interval is measured far too low (docs/load.md).
-    assert estimated["deleted"] <= 0.1, estimated
+    assert max(estimated[each] for each in ("deleted", "compacted")) <= 0.1, estimated
+    # Records of 0 to 20 KB: a few intervals tell less of their mean size than the five minutes of a window.
+    assert estimated["mixed"] <= 0.2, estimated
     assert outcome.consumer <= 0.05
     # Only the first answers of each broker are walked by topic: sizes, and offsets of the one that leads.
     assert outcome.walked <= 6

@@ -82,10 +82,44 @@ def test_an_interval_after_a_deletion_is_not_exact_yet() -> None:
     assert log.rate()[1] == "exact"
 
 
+def compacted() -> Log:
+    """Return a log that is compacted, of which 10 records of 2,000 bytes were read."""
+    log = Log()
+    log.samples.tell_compacted(np.array([1], np.int8))
+    log.samples.learn(np.array([0]), np.array([20_000]), np.array([10]))
+    return log
+
+
+def test_of_a_compacted_log_records_count_with_the_size_of_those_that_were_read() -> None:
+    log = compacted().sample(10_000, 10).sample(500, 70)
+    assert log.rate() == (60 * 2_000 / 60, "estimated")
+    assert log.samples.mean_record() == pytest.approx([2_000])
+
+
+def test_the_growth_of_a_compacted_log_tells_nothing_even_where_it_never_shrank() -> None:
+    log = Log().sample(10_000, 10)
+    log.samples.tell_compacted(np.array([1], np.int8))
+    assert log.sample(70_000, 70).rate() == (None, "unknown")
+
+
+def test_a_compacted_log_to_which_nothing_is_written_has_no_bytes_in() -> None:
+    log = Log()
+    log.samples.tell_compacted(np.array([1], np.int8))
+    assert log.sample(10_000, 10).sample(2_000, 10).rate() == (0, "exact")
+
+
 def test_a_log_that_shrinks_without_a_deletion_is_compacted() -> None:
-    log = Log().sample(10_000, 10).sample(40_000, 40).sample(10_000, 70)
-    assert log.samples.compacted.all()
-    assert log.rate() == ((30_000 + 30_000) / 120, "estimated")
+    log = Log().sample(10_000, 10).sample(40_000, 40)
+    log.samples.close_window(60)
+    assert log.sample(10_000, 70).samples.compacted.all()
+    assert log.samples.seconds == [0]
+    assert np.isnan(log.samples.mean_record()).all()
+
+
+def test_a_topic_that_is_compacted_no_more_is_measured_by_its_growth() -> None:
+    log = compacted().sample(10_000, 10)
+    log.samples.tell_compacted(np.array([0], np.int8))
+    assert log.sample(70_000, 70).rate() == (1_000, "exact")
 
 
 @pytest.mark.parametrize(("latest", "earliest"), [(5, 0), (12, 3)])

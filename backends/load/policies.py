@@ -1,0 +1,119 @@
+"""Which topics are compacted, by their `cleanup.policy` (DescribeConfigs).
+
+A compacted log may lose as much in an interval as was written, so its growth tells nothing, even before it
+has shrunk for the first time. Until the policy of a topic is known, its bytes in are unknown.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from backends.client.errors import BrokerError
+from backends.load.asking import Brokers
+from backends.load.columns import Flags, Samples
+from backends.load.layout import Layout, Topic
+from backends.load.problems import Problems, refusal
+from backends.load.wire import Ints
+from common.clock import Clock
+from common.error_codes import ErrorCode
+from common.off_loop import OffLoop
+from controller.model.cluster import ResourceType
+from protocol.apis import ApiKey
+from protocol.codec.errors import DecodeError
+from protocol.codec.wire import codec
+from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
+from protocol.messages.describe_configs_response import DescribeConfigsResponse, DescribeConfigsResult
+
+POLICY = "cleanup.policy"
+VERSIONS = range(1, 5)
+CHUNK = 500
+"""Topics in a request."""
+ALL_SECONDS = 6 * 3_600.0
+"""Between two questions for all topics: their policies may have changed."""
+REFUSED_SECONDS = 300.0
+"""Between two questions for topics of which brokers have refused to tell it."""
+
+
+class Policies:
+    """What is known of the topics of a layout."""
+
+    def __init__(self, brokers: Brokers, off_loop: OffLoop, clock: Clock, timeout: float) -> None:
+        self._brokers, self._off_loop, self._clock, self._timeout = brokers, off_loop, clock, timeout
+        self._told: dict[bytes, bool] = {}
+        """Whether topics are compacted, by key."""
+        self._refused: dict[bytes, int] = {}
+        """Error codes in place of it."""
+        self._all_at = self._refused_at = clock.now()
+        self._layout = Layout()
+        self._known: Flags = np.zeros(0, np.bool_)
+        """Of each topic of the layout, whether it is in `_told`."""
+
+    async def follow(self, live: Sequence[int], samples: Samples, problems: Problems) -> None:
+        """Ask for topics that are new or have shrunk, and seldom for all, and tell `samples`."""
+        due = await self._off_loop.run(self._due, samples)
+        for number, start in enumerate(range(0, len(due), CHUNK) if live else ()):
+            broker = live[number % len(live)]
+            try:
+                await self._ask(broker, due[start : start + CHUNK])
+            except (BrokerError, DecodeError) as error:
+                problems.add(f"bytes in of topics whose {POLICY} it does not tell: {error}", broker)
+        await self._off_loop.run(self._tell, samples, due)
+        for code in sorted(set(self._refused.values())):
+            right = "DescribeConfigs on all topics"
+            problems.add(refusal("DescribeConfigs of some topics", code, right, "their bytes in"))
+
+    def known(self, rows: Ints) -> Flags:
+        """Return of which rows it is known whether they are compacted."""
+        known: Flags = self._known[self._layout.topic_of[rows]]
+        return known
+
+    def _due(self, samples: Samples) -> list[Topic]:
+        layout, now = samples.layout, self._clock.now()
+        if now - self._all_at >= ALL_SECONDS:
+            self._all_at = now
+            return list(layout.topics)
+        if now - self._refused_at >= REFUSED_SECONDS:
+            self._refused_at = now
+            self._refused.clear()
+        shrunk = set(np.unique(layout.topic_of[np.flatnonzero(samples.compacted)]).tolist())
+        return [
+            topic
+            for number, topic in enumerate(layout.topics)
+            if topic.key not in self._refused
+            and (not self._told.get(topic.key, False) if number in shrunk else topic.key not in self._told)
+        ]
+
+    async def _ask(self, broker: int, topics: Sequence[Topic]) -> None:
+        async def body(version: int) -> bytes:
+            asked = [DescribeConfigsResource(ResourceType.TOPIC, each.name, (POLICY,)) for each in topics]
+            encode = codec(DescribeConfigsRequest, version).encode
+            return bytes(await self._off_loop.run(encode, DescribeConfigsRequest(asked)))
+
+        frame = await self._brokers.exchange(broker, ApiKey.DESCRIBE_CONFIGS, VERSIONS, body, self._timeout)
+        decode = codec(DescribeConfigsResponse, frame.api_version).decode
+        answer = await self._off_loop.run(decode, frame.body)
+        keys = {each.name: each.key for each in topics}
+        for result in answer.results:
+            if (key := keys.get(result.resource_name)) is not None:
+                self._take(key, result)
+
+    def _take(self, key: bytes, result: DescribeConfigsResult) -> None:
+        if result.error_code and result.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            self._refused[key] = result.error_code
+        for config in result.configs:
+            if config.name == POLICY and config.value is not None:
+                self._told[key] = "compact" in config.value.split(",")
+
+    def _tell(self, samples: Samples, due: Sequence[Topic]) -> None:
+        layout = samples.layout
+        if layout is not self._layout:
+            keys = {each.key for each in layout.topics}
+            self._told = {key: told for key, told in self._told.items() if key in keys}
+            self._refused = {key: code for key, code in self._refused.items() if key in keys}
+        elif not due:
+            return
+        asked = {each.key for each in due}
+        codes = [self._told.get(each.key, -1) if each.key in asked else -1 for each in layout.topics]
+        samples.tell_compacted(np.array(codes, np.int8))
+        self._layout = layout
+        self._known = np.array([each.key in self._told for each in layout.topics], np.bool_)
