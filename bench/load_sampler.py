@@ -21,7 +21,6 @@ from backends.load.asking import Encode
 from backends.load.profile_file import ProfileFile
 from backends.load.sampler import Sampler, Timing
 from backends.load.wire import LATEST, OFFSETS_VERSIONS, Ints
-from backends.prometheus.source import Prometheus
 from common.clock import RealClock, wall_clock
 from common.off_loop import WorkerThread
 from controller.model.cluster import Broker, Partition, Topic
@@ -184,8 +183,7 @@ async def measure(partitions: int, brokers: int) -> None:
     gc.freeze()
     before = getrusage(RUSAGE_SELF).ru_maxrss
     timing = Timing(PAUSE, PAUSE * 2, PAUSE * 2)
-    prometheus = Prometheus(lambda: None, off_loop)
-    sampler = Sampler(fake, state, off_loop, RealClock(), wall_clock, timing, ProfileFile(None), prometheus)
+    sampler = Sampler(fake, state, off_loop, RealClock(), wall_clock, timing, ProfileFile(None), ())
     late: list[float] = []
     run = asyncio.create_task(sampler.run())
     used: list[float] = []

@@ -24,13 +24,12 @@ from backends.load import columns
 from backends.load.asking import BrokerFrames
 from backends.load.profile_file import ProfileFile
 from backends.load.sampler import Sampler, Timing
-from backends.prometheus.source import Prometheus
 from backends.state_topic.kafka_log import KafkaStateLog
 from backends.upstream.client import UpstreamClient
 from bench.load_sampler import rounds
 from common.address import Address
 from common.clock import RealClock, wall_clock
-from common.off_loop import InlineExecutor, WorkerThread
+from common.off_loop import WorkerThread
 from common.tasks import cancel, spawn
 from controller.model.cluster import Broker, Partition, Topic
 from controller.modes import GATEWAY
@@ -49,7 +48,6 @@ from tools.kafka_cluster import KafkaCluster, running_kafka
 from tools.kafka_settings import Spec
 from tools.ports import free_port
 
-NO_PROMETHEUS = Prometheus(lambda: None, InlineExecutor())
 PAUSE = 0.1
 """Seconds between two batches of a partition."""
 HEADER = 61
@@ -247,7 +245,7 @@ async def compare(
     await asyncio.to_thread(commit, consumer, 0)
     await asyncio.to_thread(look)
     brokers = BrokerFrames(state, ClientSettings(), clock)
-    sampler = Sampler(brokers, state, off_loop, clock, wall_clock, timing, ProfileFile(None), NO_PROMETHEUS)
+    sampler = Sampler(brokers, state, off_loop, clock, wall_clock, timing, ProfileFile(None), ())
     run = spawn(sampler.run(), "load")
     await rounds(sampler, 1)
     producers = Producers(client)

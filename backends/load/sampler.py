@@ -30,7 +30,7 @@ from backends.load.wire import (
     Refused,
     log_dirs_request,
 )
-from backends.prometheus.source import NOTHING, Expected, Prometheus
+from backends.load_sources.told import NOTHING, Expected, Source, Told
 from common.clock import Clock
 from common.off_loop import OffLoop
 from controller.model.cluster import NO_ID
@@ -73,11 +73,11 @@ class Sampler:
         wall_ms: Callable[[], int],
         timing: Timing,
         file: ProfileFile,
-        prometheus: Prometheus,
+        sources: Sequence[Source],
     ) -> None:
         self._brokers, self._state, self._off_loop = brokers, state, off_loop
         self._clock, self._wall_ms, self._timing, self._file = clock, wall_ms, timing, file
-        self._prometheus, self._told = prometheus, NOTHING
+        self._sources, self._told = sources, NOTHING
         self.view: View | None = None
         """Of the last round; None before the first one has ended."""
         self.summary = LoadSummary(True)
@@ -136,7 +136,7 @@ class Sampler:
         await asyncio.gather(*(sample(broker, at * pause) for at, broker in enumerate(live)))
         now = self._clock.now()
         is_due = now - self._groups_at >= self._timing.groups
-        if is_due or self._rounds == 1 or self._prometheus.is_new:
+        if is_due or self._rounds == 1 or any(each.is_new for each in self._sources):
             self._groups_at = now
             self._group_problems.begin()
             await self._measure_out(live)
@@ -148,20 +148,28 @@ class Sampler:
         self._problems.log()
 
     async def _measure_out(self, live: Sequence[int]) -> None:
-        """Add what consumers read: as a Prometheus tells, if one is set, else as far as groups commit it."""
+        """Add what consumers read: as another source tells it, if one is set, else as groups commit it."""
         samples, problems = self.samples, self._group_problems
         read = await self._groups.measure(live, samples, problems)
         brokers = self._state.cluster.brokers
         hosts = {each: brokers[each].host for each in live if each in brokers}
         leaders, wrote = self.answers.leaders, await self._off_loop.run(samples.newest_in)
-        expected = Expected(hosts, await self._off_loop.run(known_sums, wrote, leaders, live))
-        told = await self._prometheus.measure(expected, self._wall_ms, problems.add)
+        known, topics = await self._off_loop.run(known_sums, wrote, leaders, live), leaders.layout.topics
+        told = await self._ask_others(Expected(hosts, known, [each.name for each in topics]))
         if told is not None:
             read = await self._off_loop.run(split, told.bytes_out, leaders, read, wrote)
         self._told = told or NOTHING
         now = self._clock.now()
         seconds, self._read_at = now - self._read_at, now
         await self._off_loop.run(samples.add_read, read, seconds)
+
+    async def _ask_others(self, expected: Expected) -> Told | None:
+        """Return what the first source tells that is set; None if none is."""
+        for source in self._sources:
+            told = await source.measure(expected, self._wall_ms, self._group_problems.add)
+            if told is not None:
+                return told
+        return None
 
     async def _follow_clocks(self) -> None:
         """Forget the present intervals if a clock has jumped; end the hour."""

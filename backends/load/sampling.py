@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +17,13 @@ from common.off_loop import OffLoop
 from common.tasks import cancel, spawn
 from controller.cluster.config_keys import BROKER_KEYS
 from controller.model.cluster import ResourceType
-from controller.model.configs import LOAD_PROMETHEUS, LOAD_PROMETHEUS_BROKERS, LOAD_SAMPLING, list_items
+from controller.model.configs import (
+    LOAD_METRICS_TOPIC,
+    LOAD_PROMETHEUS,
+    LOAD_PROMETHEUS_BROKERS,
+    LOAD_SAMPLING,
+    list_items,
+)
 from controller.model.load import LoadPage, LoadRow, LoadSort, LoadSummary, LoadUnit, Rates
 from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import State
@@ -25,7 +32,8 @@ from controller.state.state import State
 if TYPE_CHECKING:
     from backends.load.asking import Brokers
     from backends.load.sampler import Sampler, Timing
-    from backends.prometheus.source import Configured
+    from backends.load_sources.prometheus import Configured
+    from backends.load_sources.told import Source
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +55,8 @@ class Setup(NamedTuple):
     wall_ms: Callable[[], int]
     folder: Path | None
     """Where the profile of the days is kept; None: it is not kept."""
+    login: Callable[[str], str] = lambda _: ""
+    """Returns the header with the login for the URL of a Prometheus; empty for none."""
     timing: "Timing | None" = None
 
 
@@ -96,11 +106,28 @@ class LoadSampling:
         return self._config(LOAD_SAMPLING) == "on"
 
     def _prometheus(self) -> "Configured | None":
-        from backends.prometheus.source import Configured
+        from backends.load_sources.http_api import Server
+        from backends.load_sources.prometheus import Configured
 
-        url, brokers = self._config(LOAD_PROMETHEUS), self._config(LOAD_PROMETHEUS_BROKERS)
+        url, brokers = self._config(LOAD_PROMETHEUS).strip(), self._config(LOAD_PROMETHEUS_BROKERS)
         pairs = (each.rpartition("=") for each in list_items(brokers))
-        return Configured(url.strip(), {value: int(broker) for value, _, broker in pairs}) if url else None
+        given = {value.strip(): int(broker) for value, _, broker in pairs}
+        return Configured(Server(url, self._setup.login(url)), given) if url else None
+
+    def _leaders(self, topic: str) -> list[int]:
+        return [each.leader for each in self._setup.state.cluster.partitions.get(topic, ())]
+
+    def _sources(self, brokers: "Brokers") -> "Sequence[Source]":
+        """Return what may tell bytes out and CPU; the first one that is set counts."""
+        from backends.load_sources.metrics_topic import MetricsTopic
+        from backends.load_sources.prometheus import Prometheus
+
+        off_loop = self._setup.off_loop
+        topic = partial(self._config, LOAD_METRICS_TOPIC)
+        return (
+            Prometheus(self._prometheus, off_loop),
+            MetricsTopic(topic, self._leaders, brokers.exchange, off_loop),
+        )
 
     def _config(self, key: str) -> str:
         configured = self._setup.state.settings.config(ResourceType.BROKER, CLUSTER_DEFAULT, key)
@@ -114,7 +141,6 @@ class LoadSampling:
             return
         from backends.load.profile_file import ProfileFile
         from backends.load.sampler import Sampler, Timing
-        from backends.prometheus.source import Prometheus
 
         setup = self._setup
         brokers = self._new_brokers()
@@ -126,7 +152,7 @@ class LoadSampling:
             setup.wall_ms,
             setup.timing or Timing(),
             ProfileFile(setup.folder),
-            Prometheus(self._prometheus, setup.off_loop),
+            self._sources(brokers),
         )
 
         async def sample() -> None:

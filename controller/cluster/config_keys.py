@@ -20,6 +20,7 @@ from controller.model.configs import (
     HEALTH_GUARD,
     LEADER_RATE,
     LEADER_REPLICAS,
+    LOAD_METRICS_TOPIC,
     LOAD_PROMETHEUS,
     LOAD_PROMETHEUS_BROKERS,
     LOAD_SAMPLING,
@@ -163,11 +164,19 @@ def http_url(value: str) -> str | None:
     return None if not value.strip() or (valid and not extra) else expected
 
 
+def optional_topic_name(value: str) -> str | None:
+    """Accept the name of a topic, or an empty text for none."""
+    return topic_name(value) if value else None
+
+
 def labelled_brokers(value: str) -> str | None:
-    """Accept a list of `VALUE=ID`."""
+    """Accept a list of `VALUE=ID`, each value once."""
     pairs = [item.rpartition("=") for item in list_items(value)]
-    valid = all(label and broker and broker_ids(broker) is None for label, _, broker in pairs)
-    return None if valid else "a list of VALUE=ID, such as 10.0.0.1:9404=1"
+    labels = [label.strip() for label, _, _ in pairs]
+    valid = all(labels) and all(broker and broker_ids(broker) is None for _, _, broker in pairs)
+    if valid and len(set(labels)) == len(labels):
+        return None
+    return "a list of VALUE=ID, each VALUE once, such as 10.0.0.1:9404=1"
 
 
 def schedule(value: str, zones: Zones) -> str | None:
@@ -473,6 +482,15 @@ _CLUSTER_WIDE = [
         "Brokers whose hosts are not in the label `instance` of the series of Prometheus: `VALUE=ID,…`, where"
         " the value is that of any label, or the host of `instance`.",
         labelled_brokers,
+    ),
+    ConfigKey(
+        LOAD_METRICS_TOPIC,
+        ConfigType.STRING,
+        "",
+        "The metrics topic of Cruise Control (`__CruiseControlMetrics`, with Strimzi"
+        " `strimzi.cruisecontrol.metrics`), for what consumers read and for the CPU. A Prometheus that is set"
+        " is asked in its place.",
+        optional_topic_name,
     ),
     _int(NUM_PARTITIONS, 1, "Default number of partitions of a new topic.", 1),
     _int(REPLICATION_FACTOR, 1, "Default replication factor of a new topic.", 1),

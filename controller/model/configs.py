@@ -144,6 +144,7 @@ PACE_TOPIC = "reassignment.pace.topic"
 LOAD_SAMPLING = "reassignment.load.sampling"
 LOAD_PROMETHEUS = "reassignment.load.prometheus.url"
 LOAD_PROMETHEUS_BROKERS = "reassignment.load.prometheus.brokers"
+LOAD_METRICS_TOPIC = "reassignment.load.metrics.topic"
 PACE_CONFIGS = (PACE, PACE_MS, PACE_FACTOR, PACE_UNREACHABLE, PACE_TOPIC)
 
 # Topic configs of the embedded cluster. They override the server's settings of the same names.

@@ -57,6 +57,11 @@ ON = "`reassignd load --sampling on` switches it on"
     metavar="VALUE=ID,...",
     help="Brokers by labels of Prometheus that do not name their hosts.",
 )
+@click.option(
+    "--metrics-topic",
+    metavar="TOPIC",
+    help="Cruise Control's metrics topic for bytes out and CPU; '' for none.",
+)
 @with_table
 @with_client
 def load(
@@ -67,14 +72,14 @@ def load(
     offset: int,
     sort: str,
     sampling: str | None,
-    **prometheus: str | None,
+    **sources: str | None,
 ) -> None:
     """Show what producers write and consumers read, the most first, and the busy hour of the day.
 
     `in` is what producers write, `out` what consumers that commit offsets read. Of a broker both are those of
     the partitions that it leads; `fetches` and `sends` are the replication of its followers and leaders.
     """
-    changes: Row = {name: value for name, value in prometheus.items() if value is not None}
+    changes: Row = {name: value for name, value in sources.items() if value is not None}
     if sampling is not None:
         changes["sampling"] = sampling == "on"
     if changes:

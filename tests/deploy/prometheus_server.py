@@ -65,9 +65,16 @@ class Prometheus:
 @contextmanager
 def scraping(target: str, rules: Path, folder: Path) -> Iterator[Prometheus]:
     """Run a Prometheus that scrapes `HOST:PORT` and evaluates the rules, until the end of the block."""
+    with running(CONFIG.format(rules=rules, target=target), folder) as server:
+        yield server
+
+
+@contextmanager
+def running(text: str, folder: Path) -> Iterator[Prometheus]:
+    """Run a Prometheus with this configuration until the end of the block. Its blocks are in `data`."""
     binary = program("prometheus")
     config = folder / "prometheus.yml"
-    config.write_text(CONFIG.format(rules=rules, target=target), "utf-8")
+    config.write_text(text, "utf-8")
     port = _free_port()
     process = subprocess.Popen(
         [

@@ -7,6 +7,7 @@ from msgspec import Meta, Struct, field
 from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import (
+    LOAD_METRICS_TOPIC,
     LOAD_PROMETHEUS,
     LOAD_PROMETHEUS_BROKERS,
     LOAD_SAMPLING,
@@ -74,7 +75,10 @@ class Load(Struct):
     ]
     cpu: Annotated[
         float | None,
-        Meta(description="The fraction of a broker's CPU in use, by a Prometheus; null if it is not known."),
+        Meta(
+            description="The fraction of a broker's CPU in use, by a Prometheus or Cruise Control's metrics"
+            " topic; null if it is not known."
+        ),
     ]
 
 
@@ -95,7 +99,7 @@ class LoadAnswer(Struct):
     ]
     hours: Annotated[list[Hour], Meta(description="The 24 hours of the day in UTC; none before a round.")]
     matched: Annotated[
-        list[str], Meta(description="Which metrics of a Prometheus have told which figures, one line each.")
+        list[str], Meta(description="What else than the protocol has told which figures, one line each.")
     ]
     total: Annotated[int, Meta(description="Number of rows of all pages.")]
     rows: list[Load]
@@ -119,6 +123,9 @@ class LoadChange(Struct, forbid_unknown_fields=True):
     prometheus_brokers: Annotated[
         str | None, Meta(description='`reassignment.load.prometheus.brokers`; "" for none.')
     ] = None
+    metrics_topic: Annotated[
+        str | None, Meta(description='`reassignment.load.metrics.topic`; "" for none.')
+    ] = None
 
 
 async def load(call: Call, query: LoadPageQuery) -> LoadAnswer:
@@ -133,9 +140,13 @@ async def load(call: Call, query: LoadPageQuery) -> LoadAnswer:
 
 
 async def change(call: Call) -> LoadAnswer:
-    """Switch sampling on or off, or take another Prometheus. It is durable."""
+    """Switch sampling on or off, or take another source of bytes out and CPU. It is durable."""
     change = await call.body(LoadChange)
-    values = {LOAD_PROMETHEUS: change.prometheus, LOAD_PROMETHEUS_BROKERS: change.prometheus_brokers}
+    values = {
+        LOAD_PROMETHEUS: change.prometheus,
+        LOAD_PROMETHEUS_BROKERS: change.prometheus_brokers,
+        LOAD_METRICS_TOPIC: change.metrics_topic,
+    }
     if change.sampling is not None:
         # Where nothing else says on, no value is left: old tools of Kafka stumble over configs that brokers
         # do not know.
@@ -147,7 +158,7 @@ async def change(call: Call) -> LoadAnswer:
         if value is not None
     ]
     if not changes:
-        raise HttpError(400, "name what is to change: sampling, prometheus or prometheus_brokers")
+        raise HttpError(400, f"name what is to change: {', '.join(LoadChange.__struct_fields__)}")
     resource = ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes)
     [outcome] = await call.submit(AlterConfigs([resource], requester=call.requester))
     require(outcome)
@@ -202,7 +213,7 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         "/v1/load",
-        "Measure load, or end that, and say which Prometheus tells bytes out and CPU.",
+        "Measure load, or end that, and say what tells bytes out and CPU.",
         change,
         LoadAnswer,
         LoadChange,

@@ -14,7 +14,8 @@ from backends.load import sampling
 from backends.load.asking import Encode
 from backends.load.sampler import Timing
 from backends.load.sampling import NO_NUMPY, LoadSampling, Setup
-from backends.prometheus import source
+from backends.load_sources import prometheus as source
+from backends.load_sources.http_api import Server
 from common.off_loop import InlineExecutor
 from common.tasks import cancel, spawn
 from controller.model.configs import LOAD_PROMETHEUS, LOAD_PROMETHEUS_BROKERS, LOAD_SAMPLING
@@ -36,7 +37,7 @@ from protocol.messages.offset_fetch_response import (
     OffsetFetchResponseTopics,
 )
 from tests.backends.harness import SETTINGS, EmbeddedHarness
-from tests.backends.prometheus.fake_prometheus import NODE, STRIMZI, FakePrometheus
+from tests.backends.load_sources.fake_prometheus import NODE, STRIMZI, FakePrometheus
 
 TIMING = Timing(sample=10, groups=20, window=20)
 HOUR_MS = 3_600_000
@@ -95,7 +96,7 @@ class Sampled:
 
     def new_load(self) -> LoadSampling:
         clock, state = self.harness.clock, self.harness.state
-        setup = Setup(state, InlineExecutor(), clock, self.wall, self.folder, TIMING)
+        setup = Setup(state, InlineExecutor(), clock, self.wall, self.folder, timing=TIMING)
         return LoadSampling(lambda: self.frames, setup)
 
     def wall(self) -> int:
@@ -286,9 +287,9 @@ def prometheus(world: Sampled, monkeypatch: pytest.MonkeyPatch) -> FakePrometheu
     fake.scrape({"instance": "one:9404"}, STRIMZI, bytes_out=5_000, bytes_in=1_024)
     fake.scrape({"instance": "one:9100"}, NODE, 0, 0)
 
-    async def ask(url: str, query: str) -> bytes:
+    async def ask(server: Server, query: str) -> bytes:
         fake.now = world.wall() / 1000
-        return await fake.body(url, query)
+        return await fake.body(server, query)
 
     monkeypatch.setattr(source, "Prometheus", partial(source.Prometheus, ask_url=ask))
     return fake

@@ -97,6 +97,6 @@ def test_other_urls_are_refused_and_those_with_a_password_too(value: str) -> Non
 
 
 def test_brokers_are_listed_by_labels() -> None:
-    assert [labelled_brokers(value) for value in ("", "10.0.0.1:9404=1, b=2", "a=b=3")] == [None] * 3
-    for value in ("1", "a=", "=1", "a=b", "a=99999999999"):
-        assert labelled_brokers(value) == "a list of VALUE=ID, such as 10.0.0.1:9404=1"
+    assert [labelled_brokers(value) for value in ("", "10.0.0.1:9404=1, b =2", "a=b=3")] == [None] * 3
+    for value in ("1", "a=", "=1", " =1", "a=b", "a=99999999999", "a=1,a =2"):
+        assert labelled_brokers(value) == "a list of VALUE=ID, each VALUE once, such as 10.0.0.1:9404=1"

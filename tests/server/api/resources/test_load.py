@@ -125,4 +125,4 @@ async def test_a_prometheus_is_set_and_taken_away() -> None:
 async def test_a_change_of_nothing_is_refused() -> None:
     status, text = await ApiClient().refusal("POST", "/v1/load", {})
     assert status == 400
-    assert "sampling, prometheus or prometheus_brokers" in text
+    assert "sampling, prometheus, prometheus_brokers, metrics_topic" in text

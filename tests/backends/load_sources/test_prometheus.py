@@ -1,16 +1,19 @@
 """Bytes out and CPU from a Prometheus, in the names of each kind of exporter."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 
 import pytest
 
 from backends.load.problems import Problems
-from backends.prometheus.http_api import Ask, ask, read_vector
-from backends.prometheus.instances import Instances
-from backends.prometheus.source import Configured, Expected, Prometheus, Told
+from backends.load_sources import prometheus
+from backends.load_sources.http_api import Ask, Server, ask, read_vector
+from backends.load_sources.instances import Instances
+from backends.load_sources.prometheus import Configured, Prometheus
+from backends.load_sources.told import NOTHING, Expected, Told
 from common.off_loop import InlineExecutor
-from tests.backends.prometheus.fake_prometheus import (
+from tests.backends.load_sources.fake_prometheus import (
     CONFLUENT,
     LOWERCASE,
     MSK,
@@ -35,11 +38,11 @@ class Asked:
 
     def __init__(self, fake: FakePrometheus, **given: int) -> None:
         self.problems = Problems()
-        self.wall, self.configured = 1_000.0, Configured(fake.url, given)
+        self.wall, self.configured = 1_000.0, Configured(Server(fake.url), given)
 
     async def told(self, ask_url: Ask = ask) -> Told:
-        prometheus = Prometheus(lambda: self.configured, InlineExecutor(), ask_url)
-        told = await prometheus.measure(Expected(HOSTS, IN), lambda: int(self.wall * 1000), self.problems.add)
+        source = Prometheus(lambda: self.configured, InlineExecutor(), ask_url)
+        told = await source.measure(Expected(HOSTS, IN, ()), lambda: int(self.wall * 1000), self.problems.add)
         assert told is not None
         return told
 
@@ -165,7 +168,7 @@ async def test_an_answer_that_makes_no_sense_is_one_line(
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "http://xn--a.example", "http://[v1.a]"])
 async def test_a_prometheus_that_is_not_there_is_one_line(fake: FakePrometheus, url: str) -> None:
     asked = Asked(fake)
-    asked.configured = Configured(url, {})
+    asked.configured = Configured(Server(url), {})
     assert await asked.told() == Told({}, {}, ())
     assert len(asked.lines()) == 1
 
@@ -182,12 +185,52 @@ async def test_queries_that_take_long_are_not_of_another_time(fake: FakePromethe
     scrape_both(fake, STRIMZI)
     asked = Asked(fake)
 
-    async def slowly(url: str, query: str) -> bytes:
-        body = await fake.body(url, query)
+    async def slowly(server: Server, query: str) -> bytes:
+        body = await fake.body(server, query)
         fake.now = asked.wall = asked.wall + 100
         return body
 
     assert set((await asked.told(slowly)).bytes_out) == {1, 2}
+
+
+async def test_queries_are_asked_side_by_side_within_one_time(
+    fake: FakePrometheus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scrape_both(fake, STRIMZI)
+    monkeypatch.setattr(prometheus, "SECONDS", 0.05)
+    begun: list[str] = []
+
+    async def never(server: Server, query: str) -> bytes:
+        if query.startswith("count"):
+            return await fake.body(server, query)
+        begun.append(query)
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    asked = Asked(fake)
+    assert (await asked.told(never)).bytes_out == {}
+    assert len(begun) == 2
+    assert "it has not answered all queries within 0.05 s" in asked.lines()[0]
+
+
+async def test_a_login_is_sent_to_its_server(fake: FakePrometheus) -> None:
+    scrape_both(fake, STRIMZI)
+    asked = Asked(fake)
+    asked.configured = Configured(Server(fake.url, "Bearer one"), {})
+    assert set((await asked.told()).bytes_out) == {1, 2}
+    assert fake.logins == {"Bearer one"}
+
+
+@pytest.mark.parametrize(("login", "is_what"), [("", "missing"), ("Basic eA==", "refused")])
+async def test_a_refused_login_is_one_line(fake: FakePrometheus, login: str, is_what: str) -> None:
+    fake.status = b"401 Unauthorized"
+    asked = Asked(fake)
+    asked.configured = Configured(Server(fake.url, login), {})
+    assert await asked.told() == NOTHING
+    [line] = asked.lines()
+    assert line.endswith(
+        f"it answers with HTTP 401: the login in the file of prometheus.credentials.file is {is_what}"
+    )
 
 
 def test_what_is_no_number_is_left_out() -> None:

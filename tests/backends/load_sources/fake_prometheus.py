@@ -62,6 +62,8 @@ class FakePrometheus:
         self.scraped: dict[Key, list[float]] = {}
         self.broken: bytes | None = None
         self.queries: list[str] = []
+        self.status, self.logins = b"200 OK", set[str | None]()
+        """Of the answers, and what the requests had as `authorization`."""
 
     def scrape(self, labels: Mapping[str, str], text: str, bytes_out: float, bytes_in: float) -> None:
         """Scrape a text of an exporter twice; between the two, so many bytes a second were counted."""
@@ -73,7 +75,7 @@ class FakePrometheus:
                     key = each.name, tuple(sorted({**each.labels, **labels}.items()))
                     self.scraped.setdefault(key, []).append(each.value)
 
-    async def body(self, _: str, query: str) -> bytes:
+    async def body(self, _: object, query: str) -> bytes:
         """Return the answer to a query."""
         self.queries.append(query)
         data = {"resultType": "vector", "result": self._answer(query)}
@@ -116,10 +118,13 @@ class FakePrometheus:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one request."""
-        target = (await reader.readuntil(b"\r\n\r\n")).split(b" ")[1].decode()
+        request = (await reader.readuntil(b"\r\n\r\n")).decode()
+        target = request.split(" ")[1]
+        login = re.search(r"(?im)^authorization: (.*?)\r$", request)
+        self.logins.add(login and login[1])
         query = parse_qs(urlsplit(target).query)["query"][0]
         body = await self.body(self.url, query)
-        head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n"
+        head = b"HTTP/1.1 " + self.status + b"\r\ncontent-type: application/json\r\nconnection: close\r\n"
         writer.write(head + b"content-length: %d\r\n\r\n" % len(body) + body)
         await writer.drain()
         writer.close()

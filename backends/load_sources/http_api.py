@@ -57,8 +57,17 @@ class _Answer(Struct):
 
 _decoder = Decoder(_Answer)
 
-Ask = Callable[[str, str], Awaitable[bytes]]
-"""Returns the answer of a Prometheus, by its URL, to a query. Raises OSError."""
+
+class Server(NamedTuple):
+    """A Prometheus."""
+
+    url: str
+    authorization: str = ""
+    """The header with a login; empty without one."""
+
+
+Ask = Callable[[Server, str], Awaitable[bytes]]
+"""Returns the answer of a Prometheus to a query. Raises OSError."""
 
 
 def read_vector(body: bytes) -> Vector:
@@ -83,13 +92,13 @@ def _number(text: str) -> float:
         raise OSError(f"its answer has {text[:20]!r} in place of a number") from error
 
 
-async def ask(url: str, query: str) -> bytes:
+async def ask(server: Server, query: str) -> bytes:
     """Implements `Ask`."""
     # The import takes a tenth of a second.
     client = await asyncio.to_thread(_client)
     try:
         async with asyncio.timeout(SECONDS), client:
-            return await _body(client, url.rstrip("/") + PATH, query)
+            return await _body(client, server, query)
     except TimeoutError as error:
         raise OSError(f"there was no complete answer within {SECONDS:g} s") from error
 
@@ -108,12 +117,13 @@ def _certificates() -> "SSLContext":
     return httpx.create_ssl_context()
 
 
-async def _body(client: "httpx.AsyncClient", url: str, query: str) -> bytes:
+async def _body(client: "httpx.AsyncClient", server: Server, query: str) -> bytes:
     import httpx
 
-    found = bytearray()
+    url, found = server.url.rstrip("/") + PATH, bytearray()
+    login = {"Authorization": server.authorization} if server.authorization else None
     try:
-        async with client.stream("GET", url, params={"query": query}) as response:
+        async with client.stream("GET", url, params={"query": query}, headers=login) as response:
             async for part in response.aiter_bytes():
                 found += part
                 if len(found) > LARGEST:
@@ -121,6 +131,11 @@ async def _body(client: "httpx.AsyncClient", url: str, query: str) -> bytes:
     # Not all hosts of a valid URL are valid names: the last two are about these.
     except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
         raise OSError(str(error) or type(error).__name__) from error
+    if response.status_code in {401, 403}:
+        raise OSError(
+            f"it answers with HTTP {response.status_code}: the login in the file of"
+            f" prometheus.credentials.file is {'refused' if login else 'missing'}"
+        )
     # A refused query is a document too, with the reason.
     if response.status_code not in {200, 400, 422, 503}:
         raise OSError(f"it answers with HTTP {response.status_code}")

@@ -52,7 +52,7 @@ STYLES = (
 )
 """Of a broker with several of them, the first one counts."""
 
-CPU = (
+CPU_QUERIES = (
     Query(_IDLE, f'1 - avg without (cpu, mode) (rate({_IDLE}{{mode="idle"}}[{MINUTES}m]))'),
     *(
         _gauge(f"java_lang_{bean}_{name}")

@@ -1,0 +1,83 @@
+"""The records of Cruise Control's metrics topic, which its reporter in each broker writes once a minute.
+
+The value of a record, big-endian: its class (0 of a broker, 1 of a topic, 2 of a partition), a version and
+the metric (int8 each), the time in milliseconds (int64), the broker (int32); of a topic the length of the
+name (int32) and the name; then the figure (float64). Rates are those of the last minute. Names of topics
+have `_` in place of `.`.
+"""
+
+import zlib
+from collections.abc import Iterator
+from struct import Struct, error
+from typing import NamedTuple
+
+from protocol.codec.errors import DecodeError
+from protocol.record_batch import COMPRESSION_MASK, Batch
+
+TOPIC_IN, TOPIC_OUT, CPU_OF_BROKER = 2, 3, 5
+"""Metrics: bytes per second of a topic on a broker without replication, and the CPU of the broker's JVM as a
+fraction of the host's."""
+OF_BROKER, OF_TOPIC = 0, 1
+WANTED = {(OF_TOPIC, TOPIC_IN), (OF_TOPIC, TOPIC_OUT), (OF_BROKER, CPU_OF_BROKER)}
+
+_HEAD, _LENGTH, _FIGURE = Struct(">bbbqi"), Struct(">i"), Struct(">d")
+NONE, GZIP = 0, 1
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+LARGEST = 64 * 1024 * 1024
+"""Bytes of a batch when it is unpacked. The reporter makes batches of 0.8 MB."""
+
+
+class Figure(NamedTuple):
+    """One figure. `topic` is empty for that of a broker."""
+
+    metric: int
+    at_ms: int
+    broker: int
+    topic: str
+    value: float
+
+
+def figures(batch: Batch) -> Iterator[Figure]:
+    """Yield the wanted figures of a batch. Raises DecodeError."""
+    for _, record in unpacked(batch).records():
+        if record.value is not None and (figure := _figure(record.value)) is not None:
+            yield figure
+
+
+def unpacked(batch: Batch) -> Batch:
+    """Return the batch without compression. Raises DecodeError."""
+    codec = batch.header.attributes & COMPRESSION_MASK
+    if codec == NONE:
+        return batch
+    if codec != GZIP:
+        name = CODECS[codec] if codec < len(CODECS) else str(codec)
+        raise DecodeError(
+            f"its batches are compressed with {name}; only gzip, the reporter's default, is read"
+        )
+    unpacking = zlib.decompressobj(wbits=31)
+    try:
+        payload = unpacking.decompress(batch.payload, LARGEST)
+    except zlib.error as reason:
+        raise DecodeError(f"a batch that is not gzip: {reason}") from reason
+    if not unpacking.eof:
+        raise DecodeError(f"a batch that is cut off, or has more than {LARGEST:,} bytes")
+    header = batch.header._replace(attributes=batch.header.attributes & ~COMPRESSION_MASK)
+    return Batch(header, payload)
+
+
+def _figure(value: bytes) -> Figure | None:
+    try:
+        kind, version, metric, at_ms, broker = _HEAD.unpack_from(value)
+        if (kind, metric) not in WANTED:
+            return None
+        if version:
+            raise DecodeError(f"a report of version {version}; only 0 is known")
+        topic, at = "", _HEAD.size
+        if kind == OF_TOPIC:
+            [length] = _LENGTH.unpack_from(value, at)
+            at += _LENGTH.size
+            topic, at = value[at : at + length].decode(), at + length
+        [figure] = _FIGURE.unpack_from(value, at)
+    except (error, UnicodeDecodeError) as reason:
+        raise DecodeError("a record that is no report of Cruise Control") from reason
+    return Figure(metric, at_ms, broker, topic, figure)
