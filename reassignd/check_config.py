@@ -10,7 +10,7 @@ from reassignd.config.keys import TOPIC
 from reassignd.config.settings import EMBEDDED, KEYS, ZOOKEEPER, Settings, config_of
 from reassignd.config.sources import Assignment
 from reassignd.runtime.instances.network import read_secret
-from reassignd.runtime.listeners.cruise_control import cruise_control_access
+from reassignd.runtime.listeners.cruise_control import cruise_control_access, current_capacities
 from reassignd.runtime.listeners.http_access import http_access
 from reassignd.runtime.listeners.listener_gate import listener_security
 from reassignd.runtime.listeners.tls import listener_tls
@@ -32,6 +32,7 @@ def check(settings: Settings) -> None:
     http_access(settings)
     if settings.cruisecontrol_api:
         cruise_control_access(settings, Access())
+        current_capacities(settings)
     _check_listeners(settings)
     check_traces(settings)
     if settings.upstream_command_config is not None:

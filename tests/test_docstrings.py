@@ -40,6 +40,7 @@ ELSEWHERE = {
     "HashLoginService": "Jetty",
     "max.active.user.tasks": "a config of Cruise Control",
     "webserver.session.maxExpiryTimeMs": "a config of Cruise Control",
+    "capacity.json": "a file of Cruise Control",
     "disk.capacity.threshold": "a config of Cruise Control",
     "max.replicas.per.broker": "a config of Cruise Control",
     "min.valid.partition.ratio": "a config of Cruise Control",

@@ -101,6 +101,12 @@ class CruiseControlKeys:
         "3600000",
         "An execution runs the plan of the same client's dry run, if that is not older than this.",
     )
+    cruisecontrol_capacity_file = Key(
+        FILE,
+        "",
+        "Capacities of brokers in the form of Cruise Control's `capacity.json`, for goals of capacity. It is"
+        " read again when it changes.",
+    )
     cruisecontrol_ui_directory = Key(
         FILE,
         "",

@@ -26,6 +26,7 @@ from server.api.shared.errors import HttpError
 from server.cruisecontrol.shared import answers
 from server.cruisecontrol.shared.access import Client, CruiseControlAccess, client_of, require_role
 from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint, Room
+from server.cruisecontrol.shared.capacities import Capacities, CurrentCapacities
 from server.cruisecontrol.shared.errors import CruiseControlError, bad_parameter, not_ready
 from server.cruisecontrol.shared.parameters import Parameters, read_parameters
 from server.cruisecontrol.shared.tasks import RunningTask, TaskRequest, UserTasks, unpacked
@@ -51,6 +52,7 @@ class Options:
     reuse_ms: int = 3_600_000
     ui: Path | None = None
     """A folder with the files of Cruise Control's UI."""
+    capacities: CurrentCapacities = Capacities
     clock: Clock = field(default_factory=RealClock)
     wall_clock: Callable[[], int] = wall_clock
 
@@ -140,7 +142,7 @@ class CruiseControl:
     def _new_room(self, services: ApiServices) -> Room:
         options = self._options
         tasks = UserTasks(services.driver, options.clock, options.wall_clock)
-        return Room(services, tasks, options.wall_clock, options.reuse_ms)
+        return Room(services, tasks, options.wall_clock, options.reuse_ms, options.capacities)
 
     async def _received(self, request: Request, endpoint: Endpoint, client: Client) -> _Received:
         target = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path

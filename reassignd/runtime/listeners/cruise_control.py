@@ -1,6 +1,7 @@
 """Cruise Control's API: its routes and its users, by the settings."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from starlette.routing import BaseRoute
 
@@ -12,6 +13,7 @@ from server.api.access import Access
 from server.api.routes import Api
 from server.cruisecontrol.routes import CruiseControl, Options
 from server.cruisecontrol.shared.access import CruiseControlAccess
+from server.cruisecontrol.shared.capacities import Capacities, CurrentCapacities, read_capacities
 
 
 def cruise_control_routes(settings: Settings, api: Api, access: Access) -> Sequence[BaseRoute]:
@@ -19,7 +21,9 @@ def cruise_control_routes(settings: Settings, api: Api, access: Access) -> Seque
     ui = settings.cruisecontrol_ui_directory
     if ui is not None and not (ui / "index.html").is_file():
         raise SettingError(f"cruisecontrol.ui.directory: there is no {ui / 'index.html'}")
-    options = Options(reuse_ms=settings.cruisecontrol_proposal_reuse_ms, ui=ui)
+    options = Options(
+        reuse_ms=settings.cruisecontrol_proposal_reuse_ms, ui=ui, capacities=current_capacities(settings)
+    )
     return CruiseControl(api, cruise_control_access(settings, access), options).routes()
 
 
@@ -29,3 +33,16 @@ def cruise_control_access(settings: Settings, access: Access) -> CruiseControlAc
     if users is None:
         return CruiseControlAccess(access)
     return CruiseControlAccess(access, WatchedFile(users, read_jetty_users, "the users").current)
+
+
+def current_capacities(settings: Settings) -> CurrentCapacities:
+    """Return the capacities of the configured file. Raises SettingError for one that cannot be used."""
+    file = settings.cruisecontrol_capacity_file
+    return Capacities if file is None else WatchedFile(file, _capacities).current
+
+
+def _capacities(path: Path) -> Capacities:
+    try:
+        return read_capacities(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise SettingError(f"cruisecontrol.capacity.file: {path}: {error}") from error

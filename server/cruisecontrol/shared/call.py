@@ -10,6 +10,7 @@ from controller.state.state import State
 from server.api.shared.call import ApiServices, Call
 from server.api.shared.proposals import ProposalStore
 from server.cruisecontrol.shared.access import Client, ClientRole
+from server.cruisecontrol.shared.capacities import Capacities, CurrentCapacities
 from server.cruisecontrol.shared.errors import refused
 from server.cruisecontrol.shared.parameters import Parameters
 from server.cruisecontrol.shared.tasks import RunningTask, UserTasks
@@ -33,6 +34,8 @@ class Room:
     wall_clock: Callable[[], int]
     reuse_ms: int
     """How long a dry run may be executed by an equal request."""
+    capacities: CurrentCapacities = Capacities
+    """Returns what brokers are able to hold and carry."""
     dry_runs: dict[tuple[object, ...], DryRun] = field(default_factory=dict)
     """By what was asked; see `server.cruisecontrol.shared.optimization`."""
 

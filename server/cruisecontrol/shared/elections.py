@@ -52,7 +52,7 @@ def _elects(state: State, partition: Partition) -> bool:
 
 
 async def _answer(call: CruiseControlCall, given: PlanParameters, entries: list[Entry]) -> bytes:
-    rows = await broker_rows(call.room.services)
+    rows = await broker_rows(call.room.services, call.room.capacities())
     verdict = Verdict(GOAL, "FIXED" if entries else "NO-ACTION", before=bool(entries))
     numbers = Summary(0, 0, len(entries), 1, 100.0, [], 100.0, 100.0, "RIGHT_SIZED", "")
     summaries = results.goal_summaries([verdict], rows, len(call.state.cluster.partitions), 0)

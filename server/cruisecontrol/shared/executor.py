@@ -14,8 +14,8 @@ from controller.state.state import State
 from server.api.shared.job_rows import Job as JobRow
 from server.api.shared.job_rows import job_rows, tally
 from server.cruisecontrol.shared.call import CruiseControlCall
+from server.cruisecontrol.shared.capacities import MEGABYTE
 from server.cruisecontrol.shared.executions import executions, task_of
-from server.cruisecontrol.shared.loads import MEGABYTE
 
 IDLE = "NO_TASK_IN_PROGRESS"
 STARTING = "STARTING_EXECUTION"

@@ -11,13 +11,13 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from server.api.shared.proposals import LeaderGoal, ProposalFigures, ProposalRequest, Spread
-from server.cruisecontrol.shared.errors import CruiseControlError, bad_parameter
+from server.cruisecontrol.shared.errors import CruiseControlError, bad_parameter, refused
 from server.cruisecontrol.shared.loads import BrokerRow
 
 MOST_REPLICAS = 10_000
 """Of a broker: `max.replicas.per.broker`."""
-FULLEST_DISK = 0.8
-"""`disk.capacity.threshold`."""
+FULLEST = 0.8
+"""`disk.capacity.threshold`, and those of the network."""
 TOLERANCE = 0.1
 """Of the distribution goals: their balance threshold of 1.10, as a deviation from the mean."""
 MEASURED = 0.95
@@ -48,6 +48,8 @@ class Evidence(NamedTuple):
 Judgement = bool | str
 """Whether the goal is violated, or why that cannot be told."""
 
+_Value = Callable[[BrokerRow], float | None]
+
 
 class CruiseControlGoal(NamedTuple):
     """A goal of Cruise Control."""
@@ -59,9 +61,7 @@ class CruiseControlGoal(NamedTuple):
     """The loads of `--by` that it evens out."""
 
 
-def _even(
-    value: Callable[[BrokerRow], float | None], unknown: str = NO_LOAD
-) -> Callable[[Evidence], Judgement]:
+def _even(value: _Value, unknown: str = NO_LOAD) -> Callable[[Evidence], Judgement]:
     """Return a judge of whether each broker is within the tolerance around the mean."""
 
     def judge(evidence: Evidence) -> Judgement:
@@ -76,11 +76,6 @@ def _even(
     return judge
 
 
-def _cpu(row: BrokerRow) -> float | None:
-    """Return the used part of the CPU in millionths, so that whole numbers are fine enough."""
-    return None if row.cpu is None else 1e6 * row.cpu
-
-
 def _usage(row: BrokerRow) -> float | None:
     """Return the used part of the disks in millionths."""
     return None if not row.capacity else 1e6 * row.bytes / row.capacity
@@ -92,11 +87,18 @@ def _disk_usage(evidence: Evidence) -> Judgement:
     return _even(_usage if known else lambda row: float(row.bytes))(evidence)
 
 
-def _disk_capacity(evidence: Evidence) -> Judgement:
-    rows = evidence.sharing
-    if not all(row.capacity for row in rows):
-        return NO_CAPACITY
-    return any(row.bytes > FULLEST_DISK * (row.capacity or 0) for row in rows)
+def _within(value: _Value, capacity: _Value) -> Callable[[Evidence], Judgement]:
+    """Return a judge of whether each broker keeps a fifth of its capacity free."""
+
+    def judge(evidence: Evidence) -> Judgement:
+        pairs = [(value(row), capacity(row)) for row in evidence.sharing]
+        if any(most is None for _, most in pairs):
+            return NO_CAPACITY
+        if any(used is None for used, _ in pairs):
+            return NO_LOAD
+        return any((used or 0.0) > FULLEST * (most or 0.0) for used, most in pairs)
+
+    return judge
 
 
 def _never(_: Evidence) -> Judgement:
@@ -131,15 +133,27 @@ GOALS: tuple[CruiseControlGoal, ...] = (
     CruiseControlGoal(
         "ReplicaCapacityGoal", lambda each: any(row.replicas > MOST_REPLICAS for row in each.rows), hard=True
     ),
-    CruiseControlGoal("DiskCapacityGoal", _disk_capacity, hard=True),
-    CruiseControlGoal("NetworkInboundCapacityGoal", _not_judged(NO_CAPACITY), hard=True),
-    CruiseControlGoal("NetworkOutboundCapacityGoal", _not_judged(NO_CAPACITY), hard=True),
+    CruiseControlGoal(
+        "DiskCapacityGoal", _within(lambda row: float(row.bytes), lambda row: row.capacity), hard=True
+    ),
+    CruiseControlGoal(
+        "NetworkInboundCapacityGoal",
+        _within(lambda row: _both(row.leader_in, row.follower_in), lambda row: row.limits.network_in),
+        hard=True,
+    ),
+    CruiseControlGoal(
+        "NetworkOutboundCapacityGoal",
+        _within(lambda row: row.bytes_out, lambda row: row.limits.network_out),
+        hard=True,
+    ),
     CruiseControlGoal("CpuCapacityGoal", _not_judged(NO_CAPACITY), hard=True),
     CruiseControlGoal("ReplicaDistributionGoal", _even(lambda row: float(row.replicas)), loads=("replicas",)),
-    CruiseControlGoal("PotentialNwOutGoal", _not_judged(NO_CAPACITY)),
+    CruiseControlGoal(
+        "PotentialNwOutGoal", _within(lambda row: row.potential_out, lambda row: row.limits.network_out)
+    ),
     CruiseControlGoal("DiskUsageDistributionGoal", _disk_usage, loads=("bytes",)),
     *(CruiseControlGoal(name, _even(value), loads=(load,)) for name, (load, value) in _RATES.items()),
-    CruiseControlGoal("CpuUsageDistributionGoal", _even(_cpu), loads=("cpu",)),
+    CruiseControlGoal("CpuUsageDistributionGoal", _even(lambda row: row.modelled_cpu), loads=("cpu",)),
     CruiseControlGoal("TopicReplicaDistributionGoal", lambda each: each.topic_excess > 0),
     CruiseControlGoal("LeaderReplicaDistributionGoal", _even(lambda row: float(row.leaders))),
     CruiseControlGoal("PreferredLeaderElectionGoal", _never),
@@ -250,6 +264,11 @@ def judge(chosen: Chosen, before: Evidence, after: Evidence) -> list[Verdict]:
                 500,
                 f"The hard goal {verdict.goal.name} cannot be judged: {verdict.reason}; leave it out, or send"
                 " skip_hard_goal_check=true.",
+            )
+        if verdict.status == "VIOLATED" and verdict.goal.hard and not chosen.skip_hard:
+            raise refused(
+                f"the hard goal {verdict.goal.name} is violated after the plan, too: add brokers, or"
+                " send skip_hard_goal_check=true"
             )
     return verdicts
 

@@ -19,10 +19,7 @@ from controller.state.state import State
 from server.api.shared.call import ApiServices
 from server.api.shared.inventory import BrokerNumbers
 from server.api.shared.proposals import ProposedBroker, ProposedLoad
-
-MEGABYTE = 2**20
-"""Of Cruise Control's numbers."""
-KILOBYTE = 2**10
+from server.cruisecontrol.shared.capacities import KILOBYTE, MEGABYTE, UNKNOWN, Capacities, Capacity
 
 UNREGISTERED = Registration(-1, "", 0, None, 0)
 
@@ -46,6 +43,15 @@ class BrokerRow:
     """What consumers would read from it if it led all partitions of its replicas."""
     cpu: float | None = None
     """The fraction of its CPU in use."""
+    limits: Capacity = UNKNOWN
+    """What the file of capacities says of it."""
+
+    @property
+    def modelled_cpu(self) -> float | None:
+        """Cruise Control's estimate of CPU use by bytes; a part of the whole without a unit."""
+        if self.leader_in is None or self.follower_in is None or self.bytes_out is None:
+            return None
+        return 0.7 * self.leader_in + 0.15 * self.follower_in + 0.15 * self.bytes_out
 
     @property
     def alive(self) -> bool:
@@ -70,6 +76,9 @@ class BrokerLoad(Struct):
     follower_in: float | UnsetType = field(name="FollowerNwInRate", default=UNSET)
     bytes_out: float | UnsetType = field(name="NwOutRate", default=UNSET)
     potential_out: float | UnsetType = field(name="PnwOutRate", default=UNSET)
+    network_in: float | UnsetType = field(name="NetworkInCapacity", default=UNSET)
+    network_out: float | UnsetType = field(name="NetworkOutCapacity", default=UNSET)
+    cores: float | UnsetType = field(name="NumCore", default=UNSET)
     disk_state: dict[str, "DiskLoad"] | UnsetType = field(name="DiskState", default=UNSET)
 
 
@@ -97,17 +106,21 @@ class ClusterLoad(Struct):
     brokers: Annotated[list[BrokerLoad], Meta(description="In order of their ids.")]
 
 
-async def broker_rows(services: ApiServices) -> list[BrokerRow]:
+async def broker_rows(services: ApiServices, capacities: Capacities) -> list[BrokerRow]:
     """Return the brokers as the cluster is, in order of their ids."""
     inventory = await services.inventories.recent()
     state = services.state
     measured = {} if services.load is None else {row.broker: row for row in services.load.by_broker()}
     holding = {broker for broker, each in inventory.brokers.items() if each.replicas}
     known = sorted(state.cluster.brokers.keys() | state.cluster.unlisted_brokers | holding)
-    return [
-        _row(state, broker, inventory.brokers.get(broker, BrokerNumbers()), inventory.disks, measured)
-        for broker in known
+    numbers = inventory.brokers
+    rows = [
+        _row(state, each, numbers.get(each, BrokerNumbers()), inventory.disks, measured) for each in known
     ]
+    for row in rows:
+        row.limits = capacities.of(row.id)
+        row.capacity = row.capacity if row.capacity is not None else row.limits.disk
+    return rows
 
 
 def _row(
@@ -242,6 +255,9 @@ def _shown(row: BrokerRow) -> BrokerLoad:
         _rate(row.follower_in),
         _rate(row.bytes_out),
         _rate(row.potential_out),
+        _rate(row.limits.network_in),
+        _rate(row.limits.network_out),
+        UNSET if row.limits.cores is None else row.limits.cores,
     )
 
 

@@ -293,7 +293,7 @@ async def _answer(
     load: LoadSummary,
 ) -> bytes:
     figures = _figures(kept)
-    now = await broker_rows(call.room.services)
+    now = await broker_rows(call.room.services, call.room.capacities())
     milliseconds = round(1000 * call.store.shown(kept).seconds)
 
     def compute() -> bytes:

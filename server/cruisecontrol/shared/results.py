@@ -6,8 +6,9 @@ from math import ceil, sqrt
 from msgspec import UNSET, Struct, UnsetType, field
 
 from server.api.shared.proposals import ProposalFigures
+from server.cruisecontrol.shared.capacities import KILOBYTE, MEGABYTE
 from server.cruisecontrol.shared.goals import Verdict, balancedness
-from server.cruisecontrol.shared.loads import KILOBYTE, MEGABYTE, BrokerRow, Change, ClusterLoad, cluster_load
+from server.cruisecontrol.shared.loads import BrokerRow, Change, ClusterLoad, cluster_load
 
 
 class Summary(Struct, rename="camel"):

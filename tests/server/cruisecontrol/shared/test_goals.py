@@ -7,11 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.api.shared.proposals import ProposalRequest
+from server.cruisecontrol.shared.capacities import Capacity
 from server.cruisecontrol.shared.errors import CruiseControlError
 from server.cruisecontrol.shared.goals import GOALS, Evidence, as_request, balancedness, choose, judge
 from server.cruisecontrol.shared.loads import BrokerRow
 
-BROKER = BrokerRow(1, "a", "r", "ALIVE", 10, 5, 1000, 10_000, 8.0, 16.0, 4.0, 6.0, 0.5)
+LIMITS = Capacity(None, 100.0, 50.0)
+BROKER = BrokerRow(1, "a", "r", "ALIVE", 10, 5, 1000, 10_000, 8.0, 16.0, 4.0, 6.0, 0.5, LIMITS)
 
 
 def evidence(
@@ -38,8 +40,11 @@ EVEN = evidence(BROKER, replace(BROKER, id=2))
         ("NetworkInboundUsageDistributionGoal", replace(BROKER, id=2, leader_in=30.0)),
         ("NetworkOutboundUsageDistributionGoal", replace(BROKER, id=2, bytes_out=12.0)),
         ("LeaderBytesInDistributionGoal", replace(BROKER, id=2, leader_in=30.0)),
-        ("CpuUsageDistributionGoal", replace(BROKER, id=2, cpu=0.9)),
+        ("CpuUsageDistributionGoal", replace(BROKER, id=2, leader_in=30.0)),
         ("DiskCapacityGoal", replace(BROKER, id=2, bytes=9000)),
+        ("NetworkInboundCapacityGoal", replace(BROKER, id=2, leader_in=70.0)),
+        ("NetworkOutboundCapacityGoal", replace(BROKER, id=2, bytes_out=41.0)),
+        ("PotentialNwOutGoal", replace(BROKER, id=2, potential_out=41.0)),
         ("ReplicaCapacityGoal", replace(BROKER, id=2, replicas=10_001)),
     ],
 )
@@ -86,8 +91,16 @@ def test_only_what_can_be_judged_is_fixed(goal: str, before: list[BrokerRow], af
 
 def test_a_hard_goal_without_capacities_is_an_error() -> None:
     chosen = choose(["NetworkInboundCapacityGoal"], skip_hard=False, assigner=False, has_load=True)
+    unknown = evidence(replace(BROKER, limits=Capacity()))
     with pytest.raises(CruiseControlError, match="cannot be judged: no capacity"):
-        judge(chosen, EVEN, EVEN)
+        judge(chosen, unknown, unknown)
+
+
+def test_a_plan_that_violates_a_hard_goal_is_refused_unless_it_is_skipped() -> None:
+    full = evidence(replace(BROKER, bytes=9000))
+    with pytest.raises(CruiseControlError, match="the hard goal DiskCapacityGoal is violated after the plan"):
+        judge(choose(["DiskCapacityGoal"], skip_hard=False, assigner=False, has_load=True), full, full)
+    assert status("DiskCapacityGoal", full, full) == ("VIOLATED", "")
 
 
 def test_rates_are_among_the_defaults_only_if_they_are_measured() -> None:

@@ -1,6 +1,7 @@
 """What brokers carry before and after a plan: nothing is lost, nothing comes from nowhere."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import msgspec
 import pytest
@@ -29,7 +30,11 @@ class EveryPartition:
 
 
 def row(broker: int, *rates: float) -> BrokerRow:
-    return BrokerRow(broker, f"host-{broker}", "r", "ALIVE", 1, 1, 2**20, None, *rates)
+    leader_in, follower_in, bytes_out, potential_out = rates or (None, None, None, None)
+    held = BrokerRow(broker, f"host-{broker}", "r", "ALIVE", 1, 1, 2**20, None)
+    return replace(
+        held, leader_in=leader_in, follower_in=follower_in, bytes_out=bytes_out, potential_out=potential_out
+    )
 
 
 def figures(*brokers: int) -> list[ProposedBroker]:
