@@ -23,6 +23,7 @@ from reassignd.config.setting_types import (
     optional,
     words,
 )
+from server.cruisecontrol.shared.detection import DETECTED, JUDGED
 
 
 class HttpKeys:
@@ -100,6 +101,11 @@ class CruiseControlKeys:
         integer(0, 86_400_000),
         "3600000",
         "An execution runs the plan of the same client's dry run, if that is not older than this.",
+    )
+    cruisecontrol_anomaly_detection_goals = Key(
+        words(*JUDGED),
+        ",".join(DETECTED),
+        "Goals whose violations the state tells as anomalies. Strimzi can start a rebalance by them.",
     )
     cruisecontrol_capacity_file = Key(
         FILE,

@@ -5,7 +5,7 @@ passed on to the active instance, as those of `/v1`.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import sha256
@@ -27,6 +27,7 @@ from server.cruisecontrol.shared import answers
 from server.cruisecontrol.shared.access import Client, CruiseControlAccess, client_of, require_role
 from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint, Room
 from server.cruisecontrol.shared.capacities import Capacities, CurrentCapacities
+from server.cruisecontrol.shared.detection import DETECTED
 from server.cruisecontrol.shared.errors import CruiseControlError, bad_parameter, not_ready
 from server.cruisecontrol.shared.parameters import Parameters, read_parameters
 from server.cruisecontrol.shared.tasks import RunningTask, TaskRequest, UserTasks, unpacked
@@ -53,6 +54,7 @@ class Options:
     ui: Path | None = None
     """A folder with the files of Cruise Control's UI."""
     capacities: CurrentCapacities = Capacities
+    detected: Sequence[str] = DETECTED
     clock: Clock = field(default_factory=RealClock)
     wall_clock: Callable[[], int] = wall_clock
 
@@ -142,7 +144,9 @@ class CruiseControl:
     def _new_room(self, services: ApiServices) -> Room:
         options = self._options
         tasks = UserTasks(services.driver, options.clock, options.wall_clock)
-        return Room(services, tasks, options.wall_clock, options.reuse_ms, options.capacities)
+        return Room(
+            services, tasks, options.wall_clock, options.reuse_ms, options.capacities, options.detected
+        )
 
     async def _received(self, request: Request, endpoint: Endpoint, client: Client) -> _Received:
         target = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path

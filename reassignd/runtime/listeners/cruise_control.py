@@ -22,7 +22,10 @@ def cruise_control_routes(settings: Settings, api: Api, access: Access) -> Seque
     if ui is not None and not (ui / "index.html").is_file():
         raise SettingError(f"cruisecontrol.ui.directory: there is no {ui / 'index.html'}")
     options = Options(
-        reuse_ms=settings.cruisecontrol_proposal_reuse_ms, ui=ui, capacities=current_capacities(settings)
+        reuse_ms=settings.cruisecontrol_proposal_reuse_ms,
+        ui=ui,
+        capacities=current_capacities(settings),
+        detected=settings.cruisecontrol_anomaly_detection_goals,
     )
     return CruiseControl(api, cruise_control_access(settings, access), options).routes()
 

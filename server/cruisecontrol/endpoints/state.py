@@ -12,6 +12,7 @@ from server.cruisecontrol.shared.errors import bad_parameter
 from server.cruisecontrol.shared.executor import ExecutorState, executor_state
 from server.cruisecontrol.shared.goals import BY_NAME, DEFAULT, MEASURED, RATE_LOADS
 from server.cruisecontrol.shared.parameters import Names, Parameters
+from server.cruisecontrol.shared.violations import GoalViolation, goal_violations
 
 ANOMALIES = (
     "BROKER_FAILURE",
@@ -78,7 +79,7 @@ class AnomalyDetectorState(Struct, rename="camel"):
 
     self_healing_enabled: list[str] = []
     self_healing_disabled: list[str] = field(default_factory=lambda: list(ANOMALIES))
-    recent_goal_violations: list[dict[str, str]] = []
+    recent_goal_violations: list[GoalViolation] = []
     recent_broker_failures: list[BrokerFailure] = []
     recent_disk_failures: list[dict[str, str]] = []
     recent_metric_anomalies: list[dict[str, str]] = []
@@ -110,7 +111,7 @@ async def state(call: CruiseControlCall, given: StateParameters) -> CruiseContro
     if "analyzer" in asked:
         answer.analyzer = _analyzer(call, load)
     if "anomaly_detector" in asked:
-        answer.anomalies = _anomalies(call)
+        answer.anomalies = await _anomalies(call)
     return answer
 
 
@@ -147,11 +148,12 @@ def _analyzer(call: CruiseControlCall, load: LoadSummary) -> AnalyzerState:
     )
 
 
-def _anomalies(call: CruiseControlCall) -> AnomalyDetectorState:
+async def _anomalies(call: CruiseControlCall) -> AnomalyDetectorState:
     gone = sorted({*offline_brokers(call.state), *missing_brokers(call.state)})
     text = f"brokers {', '.join(map(str, gone))} do not run"
     return AnomalyDetectorState(
-        recent_broker_failures=[BrokerFailure("broker-failure", gone, text)] if gone else []
+        recent_goal_violations=await goal_violations(call),
+        recent_broker_failures=[BrokerFailure("broker-failure", gone, text)] if gone else [],
     )
 
 

@@ -1,6 +1,6 @@
 """One request to Cruise Control's API, and the form of an endpoint."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -36,6 +36,8 @@ class Room:
     """How long a dry run may be executed by an equal request."""
     capacities: CurrentCapacities = Capacities
     """Returns what brokers are able to hold and carry."""
+    detected: Sequence[str] = ()
+    """The goals whose violations are told."""
     dry_runs: dict[tuple[object, ...], DryRun] = field(default_factory=dict)
     """By what was asked; see `server.cruisecontrol.shared.optimization`."""
 

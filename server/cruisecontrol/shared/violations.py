@@ -1,0 +1,48 @@
+"""Goals that the cluster violates now, as `recentGoalViolations` of Cruise Control's anomaly detector.
+
+Strimzi starts a rebalance when the newest violation is younger than its last rebalance. So a violation has
+the time of the count that shows it, and one that no rebalance can mend is not called fixable.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from uuid import NAMESPACE_URL, uuid5
+
+from msgspec import Struct
+
+from server.cruisecontrol.shared.call import CruiseControlCall
+from server.cruisecontrol.shared.goals import BY_NAME, FULLEST, Evidence
+from server.cruisecontrol.shared.loads import BrokerRow, broker_rows
+
+
+class GoalViolation(Struct, rename="camel"):
+    """Goals that are violated."""
+
+    anomaly_id: str
+    detection_date: str
+    status_update_date: str
+    fixable_violated_goals: list[str]
+    unfixable_violated_goals: list[str]
+    status: str = "CHECK_WITH_DELAY"
+
+
+async def goal_violations(call: CruiseControlCall) -> list[GoalViolation]:
+    """Return one violation with all goals that are violated, or none."""
+    inventory = await call.room.services.inventories.recent()
+    rows = await broker_rows(call.room.services, call.room.capacities())
+    now = Evidence(rows, 0, 0, frozenset())
+    violated = [name for name in call.room.detected if BY_NAME[name.lower()].judge(now) is True]
+    if not violated:
+        return []
+    seen = datetime.fromtimestamp(inventory.basis.counted_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    beyond = [name for name in violated if not _can_be_mended(name, rows)]
+    identifier = str(uuid5(NAMESPACE_URL, f"{','.join(violated)} {seen}"))
+    return [GoalViolation(identifier, seen, seen, [each for each in violated if each not in beyond], beyond)]
+
+
+def _can_be_mended(goal: str, rows: Sequence[BrokerRow]) -> bool:
+    """Return whether moves can mend the violation: there must be enough room on all brokers together."""
+    alive = [row for row in rows if row.alive]
+    if goal == "DiskCapacityGoal":
+        return sum(row.bytes for row in alive) <= FULLEST * sum(row.capacity or 0 for row in alive)
+    return goal != "ReplicaCapacityGoal" or len(alive) > 1

@@ -1,0 +1,70 @@
+"""`GET /state`: what is executed and what is violated."""
+
+import re
+
+import pytest
+
+from controller.messages.job_events import Pause
+from controller.state.cluster import Disk
+from tests.builders import InMemoryController, partition
+from tests.server.cruisecontrol.client import CruiseControlClient
+
+
+@pytest.fixture
+def client() -> CruiseControlClient:
+    return CruiseControlClient()
+
+
+async def test_nothing_is_executed_at_first(client: CruiseControlClient) -> None:
+    executor = (await client.ok("GET", "state?substates=executor"))["ExecutorState"]
+    assert executor["state"] == "NO_TASK_IN_PROGRESS"
+
+
+async def test_an_execution_is_told_with_its_bytes_and_its_start(client: CruiseControlClient) -> None:
+    sent = await client.send("POST", "rebalance?dryrun=false")
+    await client.progress.measure()
+    answer = await client.ok("GET", "state?substates=Executor&verbose=false")
+    executor = answer["ExecutorState"]
+    assert executor["state"] == "INTER_BROKER_REPLICA_MOVEMENT_TASK_IN_PROGRESS"
+    assert executor["triggeredUserTaskId"] == sent.headers["user-task-id"]
+    assert re.search(r"Date: \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", executor["triggeredTaskReason"])
+    assert (executor["totalDataToMove"], executor["finishedDataMovement"]) == (1, 0)
+    assert answer.keys() == {"ExecutorState", "version"}
+
+
+async def test_a_change_of_orders_is_a_movement_of_leaders(client: CruiseControlClient) -> None:
+    client.answer = client.answer.replace(b"[4, 2, 3]", b"[2, 1, 3]")
+    client.controller.do(Pause(None, True))
+    await client.ok("POST", "rebalance?dryrun=false")
+    executor = (await client.ok("GET", "state?substates=executor"))["ExecutorState"]
+    assert executor["state"] == "LEADER_MOVEMENT_TASK_IN_PROGRESS"
+
+
+async def test_an_execution_that_waits_for_its_first_step_is_starting(client: CruiseControlClient) -> None:
+    client.controller.do(Pause(None, True))
+    await client.ok("POST", "rebalance?dryrun=false")
+    executor = (await client.ok("GET", "state?substates=executor"))["ExecutorState"]
+    assert executor["state"] == "STARTING_EXECUTION"
+
+
+async def test_a_goal_is_reported_while_it_is_violated() -> None:
+    controller = InMemoryController(brokers=(1, 2)).with_partitions(partition("foo-0", [1]))
+    client = CruiseControlClient(controller)
+    assert await violations(client) == []
+    controller.state.cluster.disks.update({1: [Disk("/a", 100, 1, 1)], 2: [Disk("/a", 400, 300, 0)]})
+    [found] = await violations(client)
+    assert found["fixableViolatedGoals"] == ["DiskCapacityGoal"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", str(found["detectionDate"]))
+
+
+async def violations(client: CruiseControlClient) -> list[dict[str, object]]:
+    state = await client.ok("GET", "state?substates=anomaly_detector")
+    found: list[dict[str, object]] = state["AnomalyDetectorState"]["recentGoalViolations"]
+    return found
+
+
+async def test_a_broker_that_is_gone_is_told(client: CruiseControlClient) -> None:
+    client.controller.stop(3)
+    state = (await client.ok("GET", "state?substates=anomaly_detector"))["AnomalyDetectorState"]
+    [failure] = state["recentBrokerFailures"]
+    assert failure["failedBrokersByTimeMs"] == [3]
