@@ -36,7 +36,8 @@ PART_BYTES = 65_536
 """Bytes of a partition. A larger batch is sent only to a request for nothing else (KIP-74)."""
 
 Whole = dict[int, tuple[int, int]]
-"""By row, the bytes and the number of the records in whole batches."""
+"""By row, the bytes and the number of the records in whole batches. Both are 0 after an error."""
+NO_BATCH = "no whole batch of some compacted topics was found: their bytes in are unknown"
 
 
 class Place(NamedTuple):
@@ -68,6 +69,8 @@ class Appended:
             others = [each for each in places if each.row not in found][:ALONE]
             for each in others:
                 found |= await self._read(answer.broker, [each._replace(offset=each.last)], problems)
+            if any(each.row not in found and not samples.appended[each.row] for each in others):
+                problems.add(NO_BATCH, answer.broker)
         except (BrokerError, DecodeError) as error:
             problems.add(f"bytes in of compacted topics are unknown or less exact: {error}", answer.broker)
         if found:
@@ -129,6 +132,6 @@ def whole_of(answer: FetchResponse, places: Sequence[Place]) -> Whole:
         for row in topic.partitions:
             place = asked.get((topic.topic, row.partition_index))
             size, records = whole_batches(row.records or b"")
-            if place is not None and records:
+            if place is not None and (records or row.error_code):
                 found[place.row] = size, records
     return found

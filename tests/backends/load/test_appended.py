@@ -137,6 +137,13 @@ async def test_a_broker_is_asked_for_a_bounded_number_of_partitions() -> None:
     assert all(each > 300 for each in read.means())
 
 
+async def test_a_topic_without_whole_batches_is_a_problem() -> None:
+    read = await Read(Broker({0: {9: batch(9, 300, kept=0)}})).now()
+    assert list(read.problems.lines()) == [
+        "broker 1: no whole batch of some compacted topics was found: their bytes in are unknown"
+    ]
+
+
 async def test_a_refusal_names_the_right() -> None:
     read = await Read(Broker({0: {9: b""}}, ErrorCode.TOPIC_AUTHORIZATION_FAILED)).now()
     [line] = read.problems.lines()
