@@ -104,8 +104,11 @@ class CruiseControl:
             if others is not None and not await others.may_answer():
                 raise not_ready("this instance is no longer active; the request may have been executed")
             return answer
-        except (CruiseControlError, HttpError) as error:
+        except CruiseControlError as error:
             return self._error(request, name, error.status, str(error))
+        except HttpError as error:
+            refusal = not_ready(str(error)) if error.status == 503 else error
+            return self._error(request, name, refusal.status, str(refusal))
         except DriverStoppedError as error:
             return self._error(request, name, 500, str(error))
         except ClientDisconnect:

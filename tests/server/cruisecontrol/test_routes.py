@@ -1,11 +1,17 @@
 """Conventions of Cruise Control's API: names, headers, sessions, user tasks, errors, users."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
 
 from controller.model.tasks import CLIENT_ID
+from server.api.other_instances import HEADER
+from server.api.shared.errors import HttpError
+from server.api.shared.roles import Identity, Role
 from server.cruisecontrol import table
 from server.cruisecontrol.shared.access import ClientRole, User
 from server.cruisecontrol.shared.answers import TASK_ID
@@ -180,3 +186,49 @@ async def test_a_task_lasts_until_its_job_has_ended(client: CruiseControlClient)
 
 def test_every_endpoint_has_one_handler() -> None:
     assert all((each.handle is None) != (each.work is None) for each in table.ENDPOINTS)
+
+
+class Others:
+    """Implements `OtherInstances`: signed requests are those of an operator."""
+
+    def __init__(self, error: HttpError | None = None) -> None:
+        self.error = error
+        self.passed: list[Identity] = []
+
+    def client_of(self, request: Request) -> Identity | None:
+        return Identity("User:ann", Role.OPERATOR) if HEADER in request.headers else None
+
+    async def may_answer(self) -> bool:
+        return True
+
+    async def answer(
+        self, request: Request, identity: Identity, refusal: Callable[[], str] = str
+    ) -> Response:
+        self.passed.append(identity)
+        if self.error is not None:
+            raise self.error
+        return Response(b"{}", 200)
+
+
+async def test_a_standby_checks_the_role_and_passes_the_request_on() -> None:
+    client, others = CruiseControlClient(users=USERS), Others()
+    client.api.others, client.api.services = others, None
+    answers = [await client.send("GET", "state", auth=each) for each in (("eye", "see"), ("guest", "hi"))]
+    assert [each.status_code for each in answers] == [200, 403]
+    assert others.passed == [Identity("User:eye", Role.VIEWER)]
+
+
+async def test_the_active_instance_takes_the_client_from_the_standby() -> None:
+    client = CruiseControlClient(users=USERS)
+    client.api.others = Others()
+    await client.ok("POST", "rebalance?dryrun=false", headers={HEADER: "signed"})
+    [job] = client.controller.state.orders.jobs.values()
+    assert job.principal == "User:ann"
+
+
+async def test_no_active_instance_is_a_model_that_is_not_ready() -> None:
+    client = CruiseControlClient()
+    client.api.others, client.api.services = Others(HttpError(503, "no instance is active")), None
+    status, text = await client.error("GET", "state")
+    assert status == 500
+    assert "NotEnoughValidWindowsException: no instance is active" in text
