@@ -95,8 +95,10 @@ def _in_isr(rows: Sequence[Partition], replicas: int) -> Flags:
 def _sizes(rows: Sequence[Partition], replicas: int) -> Ints:
     if not any(row.packed_sizes for row in rows):
         return np.full(replicas, UNKNOWN_SIZE, np.int64)
-    unknown = np.int64(UNKNOWN_SIZE).tobytes()
-    return np.frombuffer(b"".join(row.packed_sizes or unknown * len(row.replicas) for row in rows), np.int64)
+    unknown, joined = np.int64(UNKNOWN_SIZE).tobytes(), bytearray()
+    for row in rows:  # `join` would need a buffer of 80 bytes for each row.
+        joined += row.packed_sizes or unknown * len(row.replicas)
+    return np.frombuffer(joined, np.int64)
 
 
 def _rates(rows: Sequence[Partition]) -> Rates | None:
