@@ -150,14 +150,19 @@ def _with_loads(goal: Goal, options: Mapping[str, Any]) -> Goal:
 
 def _keeping(goal: Goal, options: Mapping[str, Any]) -> Goal:
     """Return a goal that does not even out loads, but keeps their ranges. Raises ProposalError."""
-    if goal.relieves and (goal.relieve_over is not None or options.get("relieve_to") is not None):
-        raise ProposalError(
-            ["--relieve and --to are levels of disks: --by takes the brokers of relieve only"]
-        )
     if goal.changes_order_only and (goal.demote or not set(goal.loads) <= set(LEADER_LOADS)):
         which = f"leaders takes {_in_words(LEADER_LOADS)}, and demote none"
         raise ProposalError([f"--by needs add, balance, drain, relieve, rf, repair or racks; {which}"])
-    return goal if options.get("tolerance") is not None else goal._replace(tolerance=DEFAULT_TOLERANCE)
+    if options.get("tolerance") is None:
+        goal = goal._replace(tolerance=DEFAULT_TOLERANCE)
+    if not goal.relieves:
+        return goal
+    if goal.relieve_over is None and options.get("relieve_to") is None:
+        return goal._replace(relieve_loads=True)
+    if "bytes" in goal.tolerance_of:
+        raise ProposalError(["--tolerance-of bytes: --to and --relieve say how full disks may be"])
+    loads = tuple(each for each in LOADS if each == "bytes" or each in goal.loads)
+    return goal._replace(loads=loads, tolerance_of={**goal.tolerance_of, "bytes": Fraction(0)})
 
 
 def _in_words(loads: Iterable[LoadName]) -> str:

@@ -94,7 +94,8 @@ _GOAL_OPTIONS = (
         metavar="LOAD,LOAD,...",
         help="With add and balance: what to even out, of replicas, bytes, in, out, leaders-in and cpu; both"
         " stands for replicas,bytes, and load for bytes,in,out.  [default: both, where sizes are known]  With"
-        " drain, rf, repair and racks: of what no broker may get too much. With relieve: what is too much.",
+        " drain, rf, repair and racks, and with --to or --relieve: of what no broker may get too much. With"
+        " relieve alone: what is too much, instead of disks.",
     ),
     click.option(
         "--tolerance-of",

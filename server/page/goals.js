@@ -47,8 +47,8 @@ function options() {
     line("add balance", "Fewest", choices("minimize", [["", "moves"], ["bytes", "bytes to copy (for even replicas)"]])),
     line(null, "Most replicas to move", h("input", { name: "max_moves", type: "number", min: 0 })),
     line("load", "Most bytes to copy", text("max_bytes", "no limit, or such as 500GiB")),
-    line("drain to rf racks", "No broker gets too much of", choices("keep", [["", "nothing in particular"], ["bytes", "bytes"], ["load", "bytes stored, in and out"]])),
-    check("allow_unknown", "Count rates that are not known as 0", "drain to rf racks load"),
+    line("drain relieve to rf racks", "No broker gets too much of", choices("keep", [["", "nothing in particular"], ["bytes", "bytes"], ["load", "bytes stored, in and out"]])),
+    check("allow_unknown", "Count rates that are not known as 0", "drain relieve to rf racks load"),
     line("drain to add rf balance racks", "Preferred leaders", choices("preferred_leaders", [["", "as usual"], ["balance", "even out"], ["keep", "keep"]])),
     check("fix_racks", "Also move replicas that break the rack rule", "drain relieve to add rf balance load"),
     check("disable_rack_aware", "Place replicas regardless of racks", "drain to add rf balance repair"),
@@ -98,7 +98,7 @@ export function requestOf(form, { brokers, topics, partitions }) {
     delete body.relieve;
     delete body.relieve_to;
     body.relieve_over = `${given("relieve_over") || "85%"}:${given("relieve_to") || "75%"}`;
-  }
+  } else if (goal === "relieve" && body.by) body.relieve_to ??= "75%"; // without it, loads are relieved, and not disks
   return body;
 }
 

@@ -33,6 +33,10 @@ BETTER = 1e-6
 """A plan is better if its brokers are by so many fair shares less outside of their ranges."""
 
 
+NEAR_BOUND = 1.001
+"""An integer program is not worth its time for a plan with at most so many times the proven bytes."""
+
+
 class Balanced(NamedTuple):
     """New sets, and what is known about all plans within the ranges."""
 
@@ -107,7 +111,7 @@ def _once(problem: Problem, given: Input, *, exact: bool) -> Balanced:
     if not len(items.row):
         return Balanced(aligned(given.lists, present), 0, 0, before)
     sets, bound, estimate = _by_prices(task, items, scopes)
-    if exact and choices_of(task, items) <= MOST_CHOICES:
+    if exact and choices_of(task, items) <= MOST_CHOICES and not _is_near(task, sets, bound):
         sets = exact_sets(task, items, sets)
     if (sets >= 0).sum() < task.given.factor.sum():
         raise ProposalError(["no place was found for some replicas: the disks or racks leave no room"])
@@ -115,6 +119,12 @@ def _once(problem: Problem, given: Input, *, exact: bool) -> Balanced:
     if after > before - BETTER:
         return Balanced(aligned(given.lists, present), 0, 0, before)
     return Balanced(sets, bound, estimate, after)
+
+
+def _is_near(task: Task, sets: Ints, bound: int) -> bool:
+    """Whether all brokers are in their ranges, and hardly any bytes can be saved."""
+    _, copied = task.given.cost(sets)
+    return task.violation(sets) <= 0 and copied <= bound * NEAR_BOUND
 
 
 class _Scope(NamedTuple):

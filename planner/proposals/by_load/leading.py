@@ -41,7 +41,7 @@ def leaders_by_load(
 
     Only `able` brokers take leadership, with replicas that are in sync or new. `states` are those of `lists`;
     kept replicas are at their positions in `sets`. If the goal is not to even out leaders, only partitions
-    change whose leader changes in any case, and those that a relieved broker leads.
+    change whose leader changes in any case, and those led by a broker that is relieved of loads.
     """
     table, names = problem.table, leader_loads(problem.goal)
     ranges = bounds_of(table, [aimed_ranges(problem, each) for each in names])
@@ -52,7 +52,8 @@ def leaders_by_load(
     in_sync = ~kept | (np.pad(states, padding) == IN_SYNC)
     may_lead = (sets >= 0) & able[sets] & in_sync
     if not problem.goal.even_leaders:
-        relieved = np.isin(table.brokers, sorted(problem.goal.relieve))
+        goal = problem.goal
+        relieved = np.isin(table.brokers, sorted(goal.relieve) if goal.relieve_loads else [])
         may_lead[(leaders == lists[:, 0]) & ~relieved[leaders]] = False
     leading = _Leading(ranges, weights.astype(np.float64), sets, may_lead, fixed)
     chosen = leading.solve(leaders, able)

@@ -2,12 +2,15 @@
 
 from fractions import Fraction
 
+import numpy as np
+
 from planner.proposals.by_load.balance import Balanced, balanced_sets, within_budget
 from planner.proposals.by_load.leading import leaders_by_load
 from planner.proposals.problem.arrays import Flags, Ints
+from planner.proposals.problem.disk_levels import disk_levels, relief_notes
 from planner.proposals.problem.goal import Problem, ProposalError
 from planner.proposals.problem.layout import layout_of
-from planner.proposals.problem.loads import leader_loads, replica_loads
+from planner.proposals.problem.loads import leader_loads, relieved_of, replica_loads
 from planner.proposals.solver.class_flow import Input
 from planner.proposals.solver.leaders import taken_over
 from planner.proposals.solver.notes import disk_notes, rack_notes
@@ -30,12 +33,27 @@ class _LoadSolver(Solver):
         """Relieved brokers give what they have above their ranges; they get nothing."""
         placed = Placed(given.lists, 0, 0)
         if replica_loads(self._goal):
-            closed = [
-                node._replace(receives=node.receives and node.id not in self._goal.relieve)
-                for node in self._problem.nodes
-            ]
-            placed, _ = self._moved(given._replace(layout=layout_of(closed, self._problem.table)))
+            placed, _ = self._moved(self._closed(given))
+        if self._goal.relieves_disks:
+            self._notes += self._disks(given, placed.sets)
         return self._finish(given.lists, placed, 0)._replace(bytes_estimate=placed.bytes_estimate)
+
+    def _closed(self, given: Input) -> Input:
+        """Return the input in which relieved brokers get nothing, and the disks of no other too much."""
+        table, room = self._problem.table, given.room
+        closed = set(table.brokers[relieved_of(self._problem)].tolist())
+        if self._goal.relieves_disks:
+            room = np.minimum(room, disk_levels(self._problem).below)
+        nodes = [
+            node._replace(receives=node.receives and node.id not in closed) for node in self._problem.nodes
+        ]
+        return given._replace(layout=layout_of(nodes, table), room=room)
+
+    def _disks(self, given: Input, sets: Ints) -> tuple[str, ...]:
+        """Return how full disks are after the plan."""
+        levels = disk_levels(self._problem)
+        gained = given.held(sets) - given.held(given.lists)
+        return relief_notes(self._problem, levels, levels.used + gained, np.flatnonzero(levels.over))
 
     def _moved(self, given: Input) -> tuple[Placed, int]:
         if not replica_loads(self._goal):

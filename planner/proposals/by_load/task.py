@@ -15,6 +15,7 @@ from planner.proposals.problem.loads import (
     aimed_ranges,
     bounds_of,
     on_replicas,
+    relieved_of,
     replica_loads,
     weights_of,
 )
@@ -92,7 +93,7 @@ def _movable(problem: Problem, remainder: Remainder) -> Flags:
     """
     if problem.goal.even_counts:
         return remainder.sets >= 0
-    relieved = np.isin(problem.table.brokers, sorted(problem.goal.relieve))
+    relieved = relieved_of(problem)
     movable: Flags = (remainder.sets >= 0) & relieved[remainder.sets]
     return movable
 

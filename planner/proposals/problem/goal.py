@@ -73,10 +73,13 @@ class Goal(NamedTuple):
     add: frozenset[int] = frozenset()
     """New brokers, which must be in the cluster; `even_counts` fills them."""
     relieve: frozenset[int] = frozenset()
-    """Brokers whose disks are to be at most `relieve_to` full. Nothing but their replicas moves."""
+    """Brokers whose disks are to be at most `relieve_to` full, or whose `loads` are to be in their ranges.
+    Nothing but their replicas moves."""
     relieve_over: Fraction | None = None
     """The same for all brokers whose disks are fuller than this."""
     relieve_to: Fraction = Fraction(3, 4)
+    relieve_loads: bool = False
+    """Relieve brokers of their `loads`, and do not look at their disks."""
     allow_partial: bool = False
     """Accept a plan after which relieved brokers are still too full."""
     factor: int | None = None
@@ -133,6 +136,11 @@ class Goal(NamedTuple):
     def relieves(self) -> bool:
         """Whether brokers are to be relieved."""
         return bool(self.relieve) or self.relieve_over is not None
+
+    @property
+    def relieves_disks(self) -> bool:
+        """Whether disks are to be at most `relieve_to` full. Loads of the goal are only kept then."""
+        return self.relieves and not self.relieve_loads
 
 
 class LeftOut(NamedTuple):
@@ -262,8 +270,8 @@ def _disk(broker: Broker, held: int) -> Disk | None:
     dirs = list((broker.dirs or {}).values())
     sized = [(each.total, each.usable) for each in dirs if each.total is not None and each.usable is not None]
     if dirs and len(sized) == len(dirs):
-        return Disk(sum(total for total, _ in sized), sum(total - usable for total, usable in sized))
-    return Disk(broker.disk_bytes, held) if broker.disk_bytes else None
+        return Disk(sum(total for total, _ in sized), sum(total - usable for total, usable in sized), held)
+    return Disk(broker.disk_bytes, held, held) if broker.disk_bytes else None
 
 
 def _room(broker: Broker, goal: Goal, held: int) -> int | None:

@@ -15,6 +15,7 @@ import numpy as np
 from common.wording import counted, some
 from planner.proposals.problem.arrays import UNBOUNDED, Flags, Ints, Rates
 from planner.proposals.problem.counts import amounts_of, ideal_shares
+from planner.proposals.problem.disk_levels import disk_levels
 from planner.proposals.problem.goal import (
     LEADER_LOADS,
     RATE_LOADS,
@@ -204,17 +205,48 @@ def fair_ranges(problem: Problem, load: LoadName) -> Mapping[int, LoadRange]:
 def kept_ranges(problem: Problem, load: LoadName) -> Mapping[int, LoadRange]:
     """Return ranges without a least load.
 
-    A broker above its fair range may keep what it carries, unless it is relieved.
+    A broker above its fair range may keep what it carries, unless it is relieved of that.
     """
     table, goal = problem.table, problem.goal
     every = table.factor >= 0
     on_brokers = on_leaders if load in LEADER_LOADS else on_replicas
     carried = dict(zip(table.brokers.tolist(), on_brokers(table, goal, load, every).tolist(), strict=True))
+    relieved = goal.relieve if goal.relieve_loads else frozenset[int]()
+    # One that is relieved has a fair share also if it may get nothing, as its disks are full.
+    open_ = (node._replace(receives=node.receives or node.id in relieved) for node in problem.nodes)
+    fair = fair_ranges(problem._replace(nodes=tuple(open_)), load)
+    if load == "bytes" and goal.relieves_disks:
+        return _up_to_level(problem, carried, fair)
     result = {}
-    for broker, (fair, share) in fair_ranges(problem, load).items():
-        most = fair.most if broker in goal.relieve else max(fair.most, carried[broker])
+    for broker, (wanted, share) in fair.items():
+        most = wanted.most if broker in relieved else max(wanted.most, carried[broker])
         result[broker] = LoadRange(CountRange(0, most), share)
     return result
+
+
+def _up_to_level(
+    problem: Problem, carried: Mapping[int, int], fair: Mapping[int, LoadRange]
+) -> Mapping[int, LoadRange]:
+    """Return the bytes with which disks are at most as full as the goal wants, or not fuller than now.
+
+    A tolerance is added: a budget can need one.
+    """
+    levels = disk_levels(problem)
+    known = dict(zip(problem.table.brokers.tolist(), levels.most.tolist(), strict=True))
+    most = {node.id: carried[node.id] if node.disk is None else known[node.id] for node in problem.nodes}
+    wider = tolerance_of(problem.goal, "bytes")
+    return {
+        broker: LoadRange(CountRange(0, most[broker] + floor(share * wider)), share)
+        for broker, (_, share) in fair.items()
+    }
+
+
+def relieved_of(problem: Problem) -> Flags:
+    """Return the brokers that the goal relieves, of disks or of loads."""
+    if problem.goal.relieves_disks:
+        return disk_levels(problem).relieved
+    relieved: Flags = np.isin(problem.table.brokers, sorted(problem.goal.relieve))
+    return relieved
 
 
 def replica_ranges(problem: Problem, load: LoadName) -> Mapping[int, LoadRange]:

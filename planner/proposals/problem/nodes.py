@@ -13,6 +13,8 @@ class Disk(NamedTuple):
 
     total: int
     used: int
+    held: int
+    """By replicas; the rest are other files."""
 
 
 class Node(NamedTuple):

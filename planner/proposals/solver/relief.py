@@ -10,15 +10,13 @@ on its own, if a replica could be moved in part.
 """
 
 from collections.abc import Sequence
-from fractions import Fraction
-from math import floor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from common.wording import some
-from planner.proposals.problem.arrays import Flags, Ints
-from planner.proposals.problem.goal import Problem, ProposalError
+from planner.proposals.problem.arrays import Ints
+from planner.proposals.problem.disk_levels import DiskLevels, disk_levels, percent_full, relief_notes
+from planner.proposals.problem.goal import Problem
 from planner.proposals.solver.byte_balance import Budget
 from planner.proposals.solver.changed_plan import Placement
 from planner.proposals.solver.class_flow import Input
@@ -47,66 +45,22 @@ class Relief(NamedTuple):
     """A line for each broker that stays too full."""
 
 
-class _Level(NamedTuple):
-    """By broker, in bytes: the size of its disks, what is used, and what is to leave a relieved one."""
-
-    total: Ints
-    used: Ints
-    over: Ints
-    relieved: Flags
-    """Whether the broker is to be relieved."""
-
-
 def relieve(problem: Problem, given: Input) -> Relief:
     """Return the plan. Raises ProposalError if the disks of a broker that is to be relieved are not known."""
-    level = _levels(problem)
-    to = problem.goal.relieve_to
-    sources = np.flatnonzero(level.over)
-    receives = given.layout.receives & (level.total > 0) & ~level.relieved
-    below = np.array([floor(int(total) * to) for total in level.total], np.int64) - level.used
-    room = np.where(receives, np.minimum(np.maximum(0, below), given.room), 0)
-    given = given._replace(room=room)
-    plan = _Plan(problem, given, level.over.copy(), np.flatnonzero(receives & (room > 0)))
+    levels = disk_levels(problem)
+    sources = np.flatnonzero(levels.over)
+    given = given._replace(room=np.where(given.layout.receives, np.minimum(levels.below, given.room), 0))
+    plan = _Plan(problem, given, levels.over, np.flatnonzero(given.room))
     bounds = plan.bounds(sources)
     exact = plan.exact() if plan.choices <= EXACT_CHOICES else None
     if exact is None:
         plan.greedy()
     elif exact.proven:
         bounds = max(bounds[0], exact.moves), max(bounds[1], exact.bytes)
-    freed = level.used - plan.freed()
-    unknown = [node.id for node in problem.nodes if node.disk is None]
-    silent = (f"left as they are: {_brokers(unknown)} not report how full the disks are",) if unknown else ()
-    short = tuple(_short(problem, level, freed, each) for each in sources.tolist() if plan.missing[each] > 0)
-    notes = tuple(_note(problem, level, freed, each) for each in sources.tolist() if plan.missing[each] <= 0)
-    return Relief(plan.placement.sets, *bounds, (*notes, *silent), short)
-
-
-def _levels(problem: Problem) -> _Level:
-    goal, ids = problem.goal, problem.table.brokers.tolist()
-    nodes = {node.id: node for node in problem.nodes}
-    named = goal.relieve if goal.relieve_over is None else nodes.keys()
-    unknown = [each for each in sorted(named) if nodes[each].disk is None]
-    if unknown and (goal.relieve_over is None or len(unknown) == len(nodes)):
-        raise ProposalError([f"{_brokers(unknown)} not report how full the disks are (Kafka 3.3)"])
-    disks = [nodes[each].disk if each in nodes else None for each in ids]
-    total = np.array([0 if disk is None else disk.total for disk in disks], np.int64)
-    used = np.array([0 if disk is None else disk.used for disk in disks], np.int64)
-    over = np.zeros(len(ids), np.int64)
-    relieved = _relieved(problem, total, used)
-    for position in np.flatnonzero(relieved).tolist():
-        over[position] = max(0, int(used[position]) - floor(int(total[position]) * goal.relieve_to))
-    return _Level(total, used, over, relieved)
-
-
-def _relieved(problem: Problem, total: Ints, used: Ints) -> Flags:
-    """Return the brokers that are to be relieved: those that are named, and those above the level."""
-    goal = problem.goal
-    flags = np.isin(problem.table.brokers, sorted(goal.relieve))
-    if goal.relieve_over is not None:
-        flags |= np.array(
-            [u > t * goal.relieve_over for t, u in zip(total.tolist(), used.tolist(), strict=True)]
-        )
-    return flags
+    after = levels.used - plan.freed()
+    short = tuple(_short(problem, levels, after, each) for each in sources.tolist() if plan.missing[each] > 0)
+    notes = relief_notes(problem, levels, after, sources[plan.missing[sources] <= 0])
+    return Relief(plan.placement.sets, *bounds, notes, short)
 
 
 class _Exact(NamedTuple):
@@ -330,23 +284,10 @@ class _Program:
             model.add(sum(parts) <= int(room[target]))
 
 
-def _brokers(ids: Sequence[int]) -> str:
-    return f"broker {ids[0]} does" if len(ids) == 1 else f"brokers {some(ids)} do"
-
-
-def _percent(used: int, total: int) -> str:
-    return f"{float(Fraction(100 * used, total)):.1f} %"
-
-
-def _note(problem: Problem, level: _Level, after: Ints, broker: int) -> str:
-    used, total = int(level.used[broker]), int(level.total[broker])
-    name = problem.table.brokers[broker]
-    return f"broker {name}: disks {_percent(used, total)} full, then {_percent(int(after[broker]), total)}"
-
-
-def _short(problem: Problem, level: _Level, after: Ints, broker: int) -> str:
-    total, wanted = int(level.total[broker]), float(100 * problem.goal.relieve_to)
+def _short(problem: Problem, levels: DiskLevels, after: Ints, broker: int) -> str:
+    wanted = float(100 * problem.goal.relieve_to)
+    full = percent_full(int(after[broker]), int(levels.total[broker]))
     return (
-        f"broker {problem.table.brokers[broker]} stays {_percent(int(after[broker]), total)} full instead of"
+        f"broker {problem.table.brokers[broker]} stays {full} full instead of"
         f" {wanted:g} %: no other replica of it fits below {wanted:g} % elsewhere"
     )

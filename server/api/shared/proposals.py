@@ -83,7 +83,11 @@ class ProposalRequest(Struct, forbid_unknown_fields=True):
         Meta(description="Brokers whose disks are too full, or loads of `by` too high: they give to others."),
     ] = []
     relieve_to: (
-        Annotated[str, Meta(description="How full relieved brokers may be; 75% by default.")] | None
+        Annotated[
+            str,
+            Meta(description="How full relieved brokers may be; 75% by default, unless `by` is given."),
+        ]
+        | None
     ) = None
     relieve_over: (
         Annotated[
@@ -134,7 +138,8 @@ class ProposalRequest(Struct, forbid_unknown_fields=True):
             Meta(
                 description="What `add` and `balance` even out: `replicas`, `bytes`, `in`, `out`,"
                 " `leaders-in` and `cpu`, separated by commas. `both` is `replicas,bytes`, `load` is"
-                " `bytes,in,out`. For other goals: of what no broker may get too much."
+                " `bytes,in,out`. For other goals: of what no broker may get too much. With `relieve`, but"
+                " neither `relieve_to` nor `relieve_over`: what is too much."
             ),
         ]
         | None

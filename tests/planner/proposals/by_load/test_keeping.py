@@ -11,6 +11,7 @@ from planner.proposals.result import PartialPlanError, Proposal
 from planner.proposing import propose, propose_for, read_goal_options
 from tests.planner.proposals.builders import carried_out, cluster, loaded
 from tests.planner.proposals.by_load.test_balance import large
+from tests.planner.proposals.solver.test_relief import with_disks
 
 
 def problem(snapshot: Snapshot, *words: str, **options: object) -> Problem:
@@ -84,6 +85,51 @@ def test_what_a_broker_sends_is_relieved_by_leaders_alone() -> None:
     assert (proposal.moves, proposal.leader_changes) == (0, 1)
 
 
+FULL = with_disks(
+    loaded(
+        cluster("---", (1,), (1,), (1,), (2,), (3,), sizes={0: 40, 1: 30, 2: 10, 3: 10, 4: 10}),
+        *(10, 90, 10, 40, 40),
+    ),
+    dict.fromkeys((1, 2, 3), 100),
+)
+"""The disks of broker 1 are 80 % full. Of 190 bytes per second, foo-1 has 90."""
+
+
+@pytest.mark.parametrize(
+    ("words", "options"), [(["relieve", "1"], {"relieve_to": "50%"}), ([], {"relieve": "70%:50%"})]
+)
+def test_disks_are_relieved_where_no_broker_gets_too_much_load(
+    words: list[str], options: dict[str, object]
+) -> None:
+    assert {*lists(propose(problem(FULL, *words, **options)))} == {1}
+    found = propose(problem(FULL, *words, **options, by="in"))
+    assert {*lists(found)} == {0}  # foo-1 stays where it is, although broker 1 has more than its share.
+    assert "broker 1: disks 80.0 % full, then 40.0 %" in found.notes
+
+
+def test_a_level_that_the_loads_do_not_permit_is_refused() -> None:
+    hot = loaded(FULL, 90, 90, 10, 40, 40)
+    with pytest.raises(PartialPlanError, match="broker 3 gets 130 B/s of in instead of at most 95 B/s"):
+        propose(problem(hot, "relieve", "1", by="in", relieve_to="50%"))
+
+
+def test_a_broker_without_room_is_relieved_of_loads_too() -> None:
+    full = with_disks(loaded(FULL, 30, 30, 10, 10, 10), {1: 80, 2: 100, 3: 100})
+    found = propose(problem(full, "relieve", "1", by="in", tolerance="50%"))
+    assert "broker 1" not in "".join(found.loads[0].outside)
+    assert found.moves == 1
+
+
+def test_a_large_broker_is_relieved_of_bytes_near_the_bound() -> None:
+    snapshot = large()
+    held = {each.broker: each.before.bytes for each in propose(problem(snapshot, "balance")).brokers}
+    fullest = max(held, key=held.__getitem__)
+    disks = with_disks(snapshot, dict.fromkeys(held, held[fullest] * 10 // 9))
+    found = propose(problem(disks, "relieve", str(fullest), by="in,out", relieve_to="75%"))
+    assert {each.broker for each in found.brokers if each.losses} == {fullest}
+    assert found.bytes_bound <= found.bytes <= 1.01 * found.bytes_bound
+
+
 def test_a_large_broker_is_relieved_near_the_bound() -> None:
     snapshot = large()
     before = propose(problem(snapshot, "balance", by="in")).loads[0]
@@ -118,7 +164,11 @@ def test_unknown_rates_are_refused_unless_the_plan_does_not_depend_on_them() -> 
         (["drain", "1"], {"by": "bytes", "at": "now"}, "--at needs --by with in, out, leaders-in or cpu"),
         (["demote", "1"], {"by": "out"}, "and demote none"),
         (["leaders"], {"by": "in"}, "leaders takes out, leaders-in or cpu"),
-        (["relieve", "1"], {"by": "in", "relieve_to": "50%"}, "are levels of disks"),
+        (
+            ["relieve", "1"],
+            {"by": "in,bytes", "relieve_to": "50%", "tolerance_of": ["bytes=9%"]},
+            "--to and --relieve say how full disks may be",
+        ),
         (["balance"], {"by": "cpu", "leaders": "keep"}, "it needs --leaders balance"),
         (["balance"], {"allow_partial": True}, "--allow-partial needs relieve, --relieve or --by"),
     ],
@@ -154,3 +204,17 @@ def test_nothing_moves_but_from_the_brokers_that_are_named(snapshot: Snapshot, b
         assert all(each.after.replicas == 0 for each in proposal.brokers if each.broker == 1)
     again = propose(problem(carried_out(snapshot, proposal), goal, "1", by=by, allow_partial=True))
     assert again.moves == 0
+
+
+@settings(deadline=None)
+@given(clusters(), st.integers(10, 90), st.lists(st.integers(1, 400), min_size=5, max_size=5))
+def test_relieved_disks_fill_no_other_disk_above_the_level(
+    snapshot: Snapshot, level: int, disks: list[int]
+) -> None:
+    sized = with_disks(snapshot, dict(enumerate(disks, 1)))
+    options = {"by": "in", "relieve_to": f"{level}%", "allow_partial": True}
+    proposal = propose(problem(sized, "relieve", "1", **options))
+    for each in proposal.brokers:
+        assert not each.losses or each.broker == 1
+        assert not each.gains or each.after.bytes <= disks[each.broker - 1] * level / 100
+    assert propose(problem(carried_out(sized, proposal), "relieve", "1", **options)).moves == 0
