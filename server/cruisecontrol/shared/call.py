@@ -1,5 +1,6 @@
 """One request to Cruise Control's API, and the form of an endpoint."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -38,6 +39,10 @@ class Room:
     """Returns what brokers are able to hold and carry."""
     detected: Sequence[str] = ()
     """The goals whose violations are told."""
+    executing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held from the check that nothing else is executed until the job is known."""
+    stops: int = 0
+    """How often executions were stopped."""
     dry_runs: dict[tuple[object, ...], DryRun] = field(default_factory=dict)
     """By what was asked; see `server.cruisecontrol.shared.optimization`."""
 

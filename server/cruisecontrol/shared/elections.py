@@ -12,9 +12,10 @@ from server.api.resources.jobs import submit_entries
 from server.cruisecontrol.shared import results
 from server.cruisecontrol.shared.answers import encode
 from server.cruisecontrol.shared.call import CruiseControlCall
+from server.cruisecontrol.shared.executions import make_way, turn_to_execute
 from server.cruisecontrol.shared.goals import GOALS, Verdict
 from server.cruisecontrol.shared.loads import Change, broker_rows
-from server.cruisecontrol.shared.optimization import PlanParameters, job_options, make_way
+from server.cruisecontrol.shared.optimization import PlanParameters, job_options
 from server.cruisecontrol.shared.results import Summary
 from server.cruisecontrol.shared.tasks import RunningTask
 
@@ -23,16 +24,16 @@ GOAL = next(goal for goal in GOALS if goal.name == "PreferredLeaderElectionGoal"
 
 async def elect_preferred(call: CruiseControlCall, given: PlanParameters, task: RunningTask) -> bytes:
     """Return the answer, after the elections were ordered if it is no dry run. Within limit L, as a job."""
-    if not given.dryrun:
-        await make_way(call, stop=given.stop_ongoing_execution)
+    stops = 0 if given.dryrun else await make_way(call, stop=given.stop_ongoing_execution)
     entries = await call.call.collect(_entries(call.state))
     body = await _answer(call, given, entries)
     if given.dryrun:
         return body
-    await call.room.tasks.keep(task, body, executes=True)
-    if entries:
-        options = replace(job_options(given), elect=True)
-        await submit_entries(call.of_task(job_client_id(task.id)), entries, options)
+    async with turn_to_execute(call, stops):
+        await call.room.tasks.keep(task, body, executes=True)
+        if entries:
+            options = replace(job_options(given), elect=True)
+            await submit_entries(call.of_task(job_client_id(task.id)), entries, options)
     return body
 
 

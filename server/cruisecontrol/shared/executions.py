@@ -5,7 +5,8 @@ ended stays, as with Cruise Control.
 """
 
 import asyncio
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 
 from controller.messages.events import AlterReassignments
 from controller.model.jobs import Job
@@ -13,6 +14,7 @@ from controller.model.tasks import CLIENT_ID
 from controller.state.state import State
 from server.api.resources.reassignments import cancels_of_job
 from server.cruisecontrol.shared.call import CruiseControlCall
+from server.cruisecontrol.shared.errors import ongoing_execution, refused
 
 STOP_SECONDS = 60.0
 """How long a request waits until all that it has cancelled is undone."""
@@ -40,8 +42,42 @@ def jobs_by_task(state: State) -> dict[str, Job]:
     return {task_of(job): job for job in state.orders.jobs.values() if is_execution(job)}
 
 
+def refuse_second(state: State) -> None:
+    """Raise CruiseControlError while this API executes something."""
+    if running := executions(state):
+        raise ongoing_execution(f"job {running[0].id}")
+
+
+async def make_way(call: CruiseControlCall, *, stop: bool) -> int:
+    """Refuse an execution while another one runs, or cancel that. Return the number of stops so far.
+
+    Raises CruiseControlError.
+    """
+    if stop:
+        await stop_executions(call)
+    refuse_second(call.state)
+    return call.room.stops
+
+
+@asynccontextmanager
+async def turn_to_execute(call: CruiseControlCall, stops: int) -> AsyncIterator[None]:
+    """Hold off other executions inside the context. `stops` is what `make_way` has returned.
+
+    Raises CruiseControlError if another execution has begun, or all were stopped, while this one was planned.
+    """
+    async with call.room.executing:
+        if call.room.stops != stops:
+            raise refused("stopped before the plan was submitted")
+        refuse_second(call.state)
+        yield
+
+
 async def stop_executions(call: CruiseControlCall) -> list[Job]:
-    """Cancel what this API executes, and wait until it is undone; return the jobs."""
+    """Cancel what this API executes, and wait until it is undone; return the jobs.
+
+    Executions that are still being planned are not submitted any more.
+    """
+    call.room.stops += 1
     stopped = executions(call.state)
     for job in stopped:
         cancels = await cancels_of_job(call.call, job.id)

@@ -27,11 +27,10 @@ from server.cruisecontrol.shared.call import CruiseControlCall, DryRun
 from server.cruisecontrol.shared.errors import (
     bad_parameter,
     not_ready,
-    ongoing_execution,
     refused,
     unknown_broker,
 )
-from server.cruisecontrol.shared.executions import executions, stop_executions
+from server.cruisecontrol.shared.executions import make_way, turn_to_execute
 from server.cruisecontrol.shared.goals import Chosen, as_request, choose
 from server.cruisecontrol.shared.loads import Change, broker_rows, changes_of, planned_rows
 from server.cruisecontrol.shared.parameters import Names, Parameters
@@ -127,8 +126,7 @@ async def optimize(
     Raises CruiseControlError, HttpError or DriverStoppedError.
     """
     _check(call, given)
-    if not given.dryrun:
-        await make_way(call, stop=given.stop_ongoing_execution)
+    stops = 0 if given.dryrun else await make_way(call, stop=given.stop_ongoing_execution)
     load = _load(call)
     has_load = load.sampling and load.coverage >= goals.MEASURED
     chosen = choose(
@@ -141,10 +139,11 @@ async def optimize(
     if given.dryrun:
         _remember(call, given, task, kept)
         return body
-    await call.room.tasks.keep(task, body, executes=True)
-    if _figures(kept).partitions:
-        task.step = "submitting the plan"
-        await submit_kept(call.of_task(job_client_id(task.id)), kept, job_options(given))
+    async with turn_to_execute(call, stops):
+        await call.room.tasks.keep(task, body, executes=True)
+        if _figures(kept).partitions:
+            task.step = "submitting the plan"
+            await submit_kept(call.of_task(job_client_id(task.id)), kept, job_options(given))
     return body
 
 
@@ -166,16 +165,6 @@ def check_brokers(state: State, brokers: Sequence[int]) -> None:
     for broker in brokers:
         if broker not in known:
             raise unknown_broker(broker)
-
-
-async def make_way(call: CruiseControlCall, *, stop: bool) -> None:
-    """Refuse the execution while another one of this API runs, or cancel that."""
-    running = executions(call.state)
-    if running and stop:
-        await stop_executions(call)
-        running = executions(call.state)
-    if running:
-        raise ongoing_execution(f"job {running[0].id}")
 
 
 def _load(call: CruiseControlCall) -> LoadSummary:

@@ -1,5 +1,6 @@
 """Requests that plan: what is asked for, what is answered, and that the approved plan is executed."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -263,3 +264,25 @@ async def test_wrong_factors_are_named(
     found, text = await client.error("POST", f"topic_configuration?{query}", content=body)
     assert found == status, text
     assert part in text
+
+
+async def test_of_two_executions_that_are_planned_at_once_one_is_submitted(
+    client: CruiseControlClient,
+) -> None:
+    client.hold.clear()
+    both = [asyncio.create_task(client.send("POST", f"{RUN}&verbose={each}")) for each in ("true", "false")]
+    await asyncio.sleep(0.05)
+    client.hold.set()
+    statuses = sorted([(await each).status_code for each in both])
+    assert (statuses, len(client.controller.state.orders.jobs)) == ([200, 500], 1)
+
+
+async def test_a_stop_also_ends_an_execution_that_is_being_planned(client: CruiseControlClient) -> None:
+    client.hold.clear()
+    planned = asyncio.create_task(client.error("POST", RUN))
+    await asyncio.sleep(0.05)
+    await client.ok("POST", "stop_proposal_execution")
+    client.hold.set()
+    status, text = await planned
+    assert (status, client.controller.state.orders.jobs) == (500, {})
+    assert "stopped before the plan was submitted" in text
