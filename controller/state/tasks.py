@@ -24,10 +24,11 @@ class TaskState:
     def outdated(self, now_ms: int, coming: int = 0) -> Iterator[str]:
         """Yield the ids of the tasks to drop: the old ones, and the oldest ones beyond `MOST_TASKS`.
 
-        `coming` tasks are to be added.
+        Those that execute nothing are dropped first: a client that polls proposals must not drive out the
+        task of an execution. `coming` tasks are to be added.
         """
         surplus = len(self.results) + coming - MOST_TASKS
-        oldest_first = sorted(self.results.values(), key=lambda task: task.started_ms)
-        for place, task in enumerate(oldest_first):
+        first_to_drop = sorted(self.results.values(), key=lambda task: (task.executes, task.started_ms))
+        for place, task in enumerate(first_to_drop):
             if place < surplus or now_ms - task.started_ms > KEPT_MS:
                 yield task.id

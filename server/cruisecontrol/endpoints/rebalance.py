@@ -21,24 +21,28 @@ class RebalanceParameters(PlanParameters, kw_only=True):
     destination_broker_ids: Annotated[Brokers, Meta(description="Only these brokers get replicas.")] = field(
         default_factory=list
     )
-    ignore_proposal_cache: Annotated[bool, Meta(description="No effect: a dry run plans anew.")] = False
+    ignore_proposal_cache: Annotated[bool, Meta(description="No effect: a rebalance plans anew.")] = False
     rebalance_disk: Annotated[
         bool, Meta(description="Refused: directories of a broker are not evened out.")
     ] = False
-    concurrent_intra_broker_partition_movements: Annotated[int | None, Meta(description="No effect.")] = None
+    concurrent_intra_broker_partition_movements: Annotated[
+        int | None, Meta(description="No effect: no replica changes its directory.")
+    ] = None
 
 
-async def rebalance(call: CruiseControlCall, given: RebalanceParameters, task: RunningTask) -> bytes:
-    """Plan, and execute if it is no dry run."""
+async def rebalance(
+    call: CruiseControlCall, given: RebalanceParameters, task: RunningTask, reuse_ms: int = 0
+) -> bytes:
+    """Plan, and execute if it is no dry run. The plan of a dry run may be `reuse_ms` old."""
     if given.rebalance_disk:
         raise refused("rebalance_disk: reassignd does not even out the log directories of a broker")
     if [name.rpartition(".")[2].lower() for name in given.goals] == [ELECTION]:
         return await elect_preferred(call, given, task)
     check_brokers(call.state, given.destination_broker_ids)
-    return await optimize(call, given, Wanted(wanted(call, given), evens=True), task)
+    return await optimize(call, given, Wanted(_wanted(call, given), evens=True, reuse_ms=reuse_ms), task)
 
 
-def wanted(call: CruiseControlCall, given: RebalanceParameters) -> ProposalRequest:
+def _wanted(call: CruiseControlCall, given: RebalanceParameters) -> ProposalRequest:
     """Return the request without the goals."""
     others = sorted(call.state.cluster.brokers.keys() - {*given.destination_broker_ids})
     return ProposalRequest(balance=True, exclude_brokers=others if given.destination_broker_ids else [])

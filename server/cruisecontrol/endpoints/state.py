@@ -1,5 +1,6 @@
 """`GET /state`: the load model, the goals, what is executed, and what is wrong with the cluster."""
 
+from collections.abc import Collection
 from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
@@ -11,6 +12,7 @@ from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint
 from server.cruisecontrol.shared.errors import bad_parameter
 from server.cruisecontrol.shared.executor import ExecutorState, executor_state
 from server.cruisecontrol.shared.goals import BY_NAME, DEFAULT, MEASURED, RATE_LOADS
+from server.cruisecontrol.shared.loads import NOT_KNOWN
 from server.cruisecontrol.shared.parameters import Names, Parameters
 from server.cruisecontrol.shared.violations import GoalViolation, goal_violations
 
@@ -48,14 +50,24 @@ class MonitorState(Struct, rename="camel"):
     num_total_partitions: int
     num_flawed_partitions: int
     monitoring_coverage_pct: float
+    loading_progress_pct: float
     reason_of_latest_pause_or_resume: str = "N/A"
 
 
-class GoalReadiness(Struct):
+class ModelCompleteness(Struct, frozen=True, rename="camel"):
+    """What must be known before a goal can be judged."""
+
+    required_num_snapshots: int = 1
+    min_monitored_partitions_percentage: float = MEASURED
+    include_all_topics: bool = True
+
+
+class GoalReadiness(Struct, rename="camel"):
     """Whether a goal can be judged."""
 
     name: str
     status: str
+    model_complete_requirement: ModelCompleteness = ModelCompleteness()
 
 
 class AnalyzerState(Struct, rename="camel"):
@@ -67,11 +79,26 @@ class AnalyzerState(Struct, rename="camel"):
 
 
 class BrokerFailure(Struct, rename="camel"):
-    """Brokers that are gone."""
+    """Brokers that are gone. Times are when this API has seen it first."""
 
     anomaly_id: str
-    failed_brokers_by_time_ms: list[int]
+    failed_brokers_by_time_ms: dict[int, int]
+    detection_ms: int
+    status_update_ms: int
     description: str
+    status: str = "IGNORED"
+
+
+class AnomalyMetrics(Struct, rename="camel"):
+    """How fast anomalies are healed. None are."""
+
+    mean_time_between_anomalies_ms: dict[str, float] = field(
+        default_factory=lambda: dict.fromkeys(ANOMALIES, 0.0)
+    )
+    mean_time_to_start_fix_ms: float = 0.0
+    num_self_healing_started: int = 0
+    num_self_healing_failed_to_start: int = 0
+    ongoing_anomaly_duration_ms: int = 0
 
 
 class AnomalyDetectorState(Struct, rename="camel"):
@@ -85,6 +112,13 @@ class AnomalyDetectorState(Struct, rename="camel"):
     recent_metric_anomalies: list[dict[str, str]] = []
     recent_topic_anomalies: list[dict[str, str]] = []
     recent_maintenance_events: list[dict[str, str]] = []
+    self_healing_enabled_ratio: dict[str, float] = field(
+        default_factory=lambda: dict.fromkeys(ANOMALIES, 0.0)
+    )
+    metrics: AnomalyMetrics = field(default_factory=AnomalyMetrics)
+    ongoing_self_healing_anomaly: str = "None"
+    balancedness_score: float = NOT_KNOWN
+    """A score is told with each plan."""
 
 
 class CruiseControlState(Struct):
@@ -133,13 +167,15 @@ def _monitor(call: CruiseControlCall, load: LoadSummary) -> MonitorState:
         total,
         total - known,
         round(100.0 * known / total, 3) if total and ready else 0.0,
+        100.0 if ready else 0.0,
     )
 
 
 def _analyzer(call: CruiseControlCall, load: LoadSummary) -> AnalyzerState:
-    has_load = load.sampling and load.coverage >= MEASURED
-    ready = _is_measured(call)
+    """Tell the goals of a request that names none: koperator waits until all of these are ready."""
+    has_load, ready = load.sampling and load.coverage >= MEASURED, _is_measured(call)
     goals = [BY_NAME[name.lower()] for name in DEFAULT]
+    goals = [goal for goal in goals if load.sampling or RATE_LOADS.isdisjoint(goal.loads)]
     usable = {goal.name: ready and (has_load or RATE_LOADS.isdisjoint(goal.loads)) for goal in goals}
     return AnalyzerState(
         ready,
@@ -149,12 +185,25 @@ def _analyzer(call: CruiseControlCall, load: LoadSummary) -> AnalyzerState:
 
 
 async def _anomalies(call: CruiseControlCall) -> AnomalyDetectorState:
-    gone = sorted({*offline_brokers(call.state), *missing_brokers(call.state)})
-    text = f"brokers {', '.join(map(str, gone))} do not run"
+    seen = _first_seen(call, {*offline_brokers(call.state), *missing_brokers(call.state)})
     return AnomalyDetectorState(
         recent_goal_violations=await goal_violations(call),
-        recent_broker_failures=[BrokerFailure("broker-failure", gone, text)] if gone else [],
+        recent_broker_failures=[_failure(seen)] if seen else [],
     )
+
+
+def _failure(seen: dict[int, int]) -> BrokerFailure:
+    first, last = min(seen.values()), max(seen.values())
+    text = f"brokers {', '.join(map(str, seen))} do not run"
+    return BrokerFailure(f"broker-failure-{first}", seen, first, last, text)
+
+
+def _first_seen(call: CruiseControlCall, gone: Collection[int]) -> dict[int, int]:
+    """Return when each of these brokers was missing first, in milliseconds since 1970."""
+    room = call.room
+    now = room.wall_clock()
+    room.gone = {broker: room.gone.get(broker, now) for broker in sorted(gone)}
+    return room.gone
 
 
 ENDPOINTS = (

@@ -45,6 +45,8 @@ class Room:
     """How often executions were stopped."""
     dry_runs: dict[tuple[object, ...], DryRun] = field(default_factory=dict)
     """By what was asked; see `server.cruisecontrol.shared.optimization`."""
+    gone: dict[int, int] = field(default_factory=dict)
+    """Brokers that do not run, and when that was seen first, in milliseconds since 1970."""
 
 
 class CruiseControlCall(NamedTuple):

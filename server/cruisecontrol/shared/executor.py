@@ -41,16 +41,20 @@ class ExecutorState(Struct, rename="camel"):
     maximum_concurrent_partition_movements_per_broker: int | UnsetType = UNSET
     error: str | UnsetType = UNSET
     recently_removed_brokers: list[int] = []
+    """Those that get no new partitions, however long ago they were drained."""
     recently_demoted_brokers: list[int] = []
 
 
 async def executor_state(call: CruiseControlCall) -> ExecutorState:
     """Return what the oldest job of this API does."""
     running = executions(call.state)
+    removed = sorted(call.state.settings.excluded_brokers)
     if not running:
-        return ExecutorState(IDLE)
+        return ExecutorState(IDLE, recently_removed_brokers=removed)
     [row] = await job_rows(call.call, running[:1], await tally(call.call))
-    return _of_job(call.state, running[0], row)
+    shown = _of_job(call.state, running[0], row)
+    shown.recently_removed_brokers = removed
+    return shown
 
 
 def _of_job(state: State, job: Job, row: JobRow) -> ExecutorState:

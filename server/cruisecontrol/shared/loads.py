@@ -6,7 +6,7 @@ part as Cruise Control does: what producers write to leaders, what followers fet
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
@@ -20,6 +20,10 @@ from server.api.shared.call import ApiServices
 from server.api.shared.inventory import BrokerNumbers
 from server.api.shared.proposals import ProposedBroker, ProposedLoad
 from server.cruisecontrol.shared.capacities import KILOBYTE, MEGABYTE, UNKNOWN, Capacities, Capacity
+
+NOT_KNOWN = -1.0
+"""In place of a number that is not known. Cruise Control sends it for a disk without a known size, and its UI
+stops at an absent number."""
 
 UNREGISTERED = Registration(-1, "", 0, None, 0)
 
@@ -59,27 +63,24 @@ class BrokerRow:
         return self.state != "DEAD"
 
 
-class BrokerLoad(Struct):
-    """A broker as Cruise Control shows it. What is not known is left out; rates are in KB/s."""
+class Load(Struct, kw_only=True):
+    """What a broker or a host holds and carries. Rates are KB/s; what is not known is `NOT_KNOWN`."""
 
-    broker: int = field(name="Broker")
     host: str = field(name="Host")
     rack: str = field(name="Rack")
-    state: str = field(name="BrokerState")
     replicas: int = field(name="Replicas")
     leaders: int = field(name="Leaders")
     disk: float = field(name="DiskMB")
-    disk_percentage: float | UnsetType = field(name="DiskPct", default=UNSET)
-    disk_capacity: float | UnsetType = field(name="DiskCapacityMB", default=UNSET)
-    cpu: float | UnsetType = field(name="CpuPct", default=UNSET)
-    leader_in: float | UnsetType = field(name="LeaderNwInRate", default=UNSET)
-    follower_in: float | UnsetType = field(name="FollowerNwInRate", default=UNSET)
-    bytes_out: float | UnsetType = field(name="NwOutRate", default=UNSET)
-    potential_out: float | UnsetType = field(name="PnwOutRate", default=UNSET)
-    network_in: float | UnsetType = field(name="NetworkInCapacity", default=UNSET)
-    network_out: float | UnsetType = field(name="NetworkOutCapacity", default=UNSET)
-    cores: float | UnsetType = field(name="NumCore", default=UNSET)
-    disk_state: dict[str, "DiskLoad"] | UnsetType = field(name="DiskState", default=UNSET)
+    disk_percentage: float = field(name="DiskPct")
+    disk_capacity: float = field(name="DiskCapacityMB")
+    cpu: float = field(name="CpuPct")
+    leader_in: float = field(name="LeaderNwInRate")
+    follower_in: float = field(name="FollowerNwInRate")
+    bytes_out: float = field(name="NwOutRate")
+    potential_out: float = field(name="PnwOutRate")
+    network_in: float = field(name="NetworkInCapacity")
+    network_out: float = field(name="NetworkOutCapacity")
+    cores: float = field(name="NumCore")
 
 
 class DiskLoad(Struct):
@@ -87,16 +88,20 @@ class DiskLoad(Struct):
 
     disk: float = field(name="DiskMB")
     percentage: float = field(name="DiskPct")
+    leaders: int = field(name="NumLeaderReplicas")
+    replicas: int = field(name="NumReplicas")
 
 
-class HostLoad(Struct):
+class BrokerLoad(Load, kw_only=True):
+    """A broker as Cruise Control shows it."""
+
+    broker: int = field(name="Broker")
+    state: str = field(name="BrokerState")
+    disk_state: dict[str, DiskLoad] | UnsetType = field(name="DiskState", default=UNSET)
+
+
+class HostLoad(Load, kw_only=True):
     """The brokers of a host together."""
-
-    host: str = field(name="Host")
-    rack: str = field(name="Rack")
-    replicas: int = field(name="Replicas")
-    leaders: int = field(name="Leaders")
-    disk: float = field(name="DiskMB")
 
 
 class ClusterLoad(Struct):
@@ -219,47 +224,46 @@ def _sum(known: float | None, more: float) -> float | None:
     return None if known is None else max(0.0, known + more)
 
 
-def cluster_load(rows: Sequence[BrokerRow], disks: Mapping[int, Sequence[Disk]] | None = None) -> ClusterLoad:
-    """Return the brokers as Cruise Control shows them, with their directories if these are given."""
-    hosts: dict[str, HostLoad] = {}
+def cluster_load(rows: Sequence[BrokerRow]) -> ClusterLoad:
+    """Return the brokers as Cruise Control shows them."""
+    by_host: dict[str, list[BrokerRow]] = {}
     for row in rows:
-        host = hosts.setdefault(row.host, HostLoad(row.host, row.rack, 0, 0, 0.0))
-        host.replicas += row.replicas
-        host.leaders += row.leaders
-        host.disk += row.bytes / MEGABYTE
-    loads = [_shown(row) for row in rows]
-    for load in loads if disks is not None else ():
-        load.disk_state = {disk.path: _disk(disk) for disk in (disks or {}).get(load.broker, ())}
-    return ClusterLoad(list(hosts.values()), loads)
+        by_host.setdefault(row.host, []).append(row)
+    hosts = [HostLoad(**_figures(own)) for own in by_host.values()]
+    return ClusterLoad(hosts, [BrokerLoad(broker=row.id, state=row.state, **_figures([row])) for row in rows])
 
 
-def _disk(disk: Disk) -> DiskLoad:
-    used = disk.total - disk.usable if disk.total > 0 else 0
-    return DiskLoad(used / MEGABYTE, 100.0 * used / disk.total if disk.total > 0 else 0.0)
+def _figures(rows: Sequence[BrokerRow]) -> dict[str, Any]:
+    """Return the fields of `Load` of the brokers of a host, or of one of them."""
+    capacity, held = _total(row.capacity for row in rows), sum(row.bytes for row in rows)
+    return {
+        "host": rows[0].host,
+        "rack": rows[0].rack,
+        "replicas": sum(row.replicas for row in rows),
+        "leaders": sum(row.leaders for row in rows),
+        "disk": held / MEGABYTE,
+        "disk_percentage": 100.0 * held / capacity if capacity else NOT_KNOWN,
+        "disk_capacity": _in_units(capacity, MEGABYTE),
+        "cpu": _in_units(_total(row.cpu for row in rows), len(rows) / 100),
+        "leader_in": _in_units(_total(row.leader_in for row in rows), KILOBYTE),
+        "follower_in": _in_units(_total(row.follower_in for row in rows), KILOBYTE),
+        "bytes_out": _in_units(_total(row.bytes_out for row in rows), KILOBYTE),
+        "potential_out": _in_units(_total(row.potential_out for row in rows), KILOBYTE),
+        "network_in": _in_units(_total(row.limits.network_in for row in rows), KILOBYTE),
+        "network_out": _in_units(_total(row.limits.network_out for row in rows), KILOBYTE),
+        "cores": _in_units(_total(row.limits.cores for row in rows), 1),
+    }
 
 
-def _shown(row: BrokerRow) -> BrokerLoad:
-    capacity = row.capacity
-    return BrokerLoad(
-        row.id,
-        row.host,
-        row.rack,
-        row.state,
-        row.replicas,
-        row.leaders,
-        row.bytes / MEGABYTE,
-        UNSET if not capacity else 100.0 * row.bytes / capacity,
-        UNSET if capacity is None else capacity / MEGABYTE,
-        UNSET if row.cpu is None else 100.0 * row.cpu,
-        _rate(row.leader_in),
-        _rate(row.follower_in),
-        _rate(row.bytes_out),
-        _rate(row.potential_out),
-        _rate(row.limits.network_in),
-        _rate(row.limits.network_out),
-        UNSET if row.limits.cores is None else row.limits.cores,
-    )
+def _total(values: Iterable[float | None]) -> float | None:
+    """Return the sum; None if one is not known."""
+    total = 0.0
+    for value in values:
+        if value is None:
+            return None
+        total += value
+    return total
 
 
-def _rate(rate: float | None) -> float | UnsetType:
-    return UNSET if rate is None else rate / KILOBYTE
+def _in_units(value: float | None, unit: float) -> float:
+    return NOT_KNOWN if value is None else value / unit

@@ -50,13 +50,11 @@ STRATEGIES = (
 """Names that are accepted. Steps start in the order of reassignd's own rules."""
 
 Count = Annotated[int, Meta(ge=1, le=2**31 - 1)]
-No = Annotated[bool, Meta(description="No effect.")]
 
 
-class PlanParameters(Parameters, kw_only=True):
-    """What all requests that plan take."""
+class GoalParameters(Parameters, kw_only=True):
+    """What the plan depends on, and how it is told."""
 
-    dryrun: Annotated[bool, Meta(description="Only plan; `false` executes.")] = True
     verbose: Annotated[bool, Meta(description="List the partitions.")] = False
     goals: Annotated[Names, Meta(description="Goals by name, instead of the default ones.")] = field(
         default_factory=list
@@ -66,6 +64,24 @@ class PlanParameters(Parameters, kw_only=True):
     )
     excluded_topics: Annotated[str, Meta(description="Regular expression: topics that do not change.")] = ""
     kafka_assigner: Annotated[bool, Meta(description="Racks and even replicas, without other goals.")] = False
+    use_ready_default_goals: Annotated[
+        bool, Meta(description="No effect: default goals that cannot be judged are left out in any case.")
+    ] = False
+    allow_capacity_estimation: Annotated[bool, Meta(description="No effect: nothing is estimated.")] = True
+    exclude_recently_demoted_brokers: Annotated[
+        bool, Meta(description="No effect: no list of demoted brokers is kept.")
+    ] = False
+    exclude_recently_removed_brokers: Annotated[
+        bool, Meta(description="No effect: brokers that get no new partitions get no replicas either.")
+    ] = False
+    data_from: Annotated[str, Meta(description="No effect: there are no windows of samples.")] = ""
+    fast_mode: Annotated[bool, Meta(description="No effect.")] = True
+
+
+class PlanParameters(GoalParameters, kw_only=True):
+    """What all requests that plan and execute take."""
+
+    dryrun: Annotated[bool, Meta(description="Only plan; `false` executes.")] = True
     stop_ongoing_execution: Annotated[
         bool, Meta(description="Cancel what this API executes, then execute.")
     ] = False
@@ -76,23 +92,20 @@ class PlanParameters(Parameters, kw_only=True):
         None
     )
     concurrent_leader_movements: Annotated[Count | None, Meta(description="Limit L of the job.")] = None
-    broker_concurrent_leader_movements: Annotated[Count | None, Meta(description="No effect.")] = None
+    broker_concurrent_leader_movements: Annotated[
+        Count | None, Meta(description="No effect: limit L is the cluster's.")
+    ] = None
     replication_throttle: Annotated[
         Annotated[int, Meta(ge=1, le=2**63 - 1)] | None,
         Meta(description="Throttle of the job, in bytes per second."),
     ] = None
-    replica_movement_strategies: Annotated[Names, Meta(description="Checked; no effect.")] = field(
-        default_factory=list
-    )
+    replica_movement_strategies: Annotated[
+        Names, Meta(description="Checked; no effect: steps start in reassignd's own order.")
+    ] = field(default_factory=list)
     execution_progress_check_interval_ms: Annotated[
-        Annotated[int, Meta(ge=5000)] | None, Meta(description="No effect.")
+        Annotated[int, Meta(ge=5000)] | None,
+        Meta(description="No effect: progress is followed all the time."),
     ] = None
-    use_ready_default_goals: No = False
-    allow_capacity_estimation: No = True
-    exclude_recently_demoted_brokers: No = False
-    exclude_recently_removed_brokers: No = False
-    data_from: Annotated[str, Meta(description="No effect.")] = ""
-    fast_mode: No = False
     review_id: Annotated[int | None, Meta(description="Refused: there are no reviews.")] = None
 
 
@@ -100,7 +113,7 @@ EXECUTION_ONLY = frozenset({
     "json", "get_response_schema", "reason", "dryrun", "verbose", "stop_ongoing_execution", "review_id",
     "concurrent_partition_movements_per_broker", "max_partition_movements_in_cluster",
     "concurrent_leader_movements", "broker_concurrent_leader_movements", "replication_throttle",
-    "replica_movement_strategies", "execution_progress_check_interval_ms",
+    "replica_movement_strategies", "execution_progress_check_interval_ms", "ignore_proposal_cache",
 })  # fmt: skip
 """Parameters that do not change the plan: an execution may have others than its dry run."""
 
@@ -116,6 +129,8 @@ class Wanted(NamedTuple):
     new: frozenset[int] = frozenset()
     """Brokers that are added."""
     demoted: frozenset[int] = frozenset()
+    reuse_ms: int = 0
+    """How old the plan of an equal dry run may be that answers a dry run."""
 
 
 async def optimize(
@@ -134,7 +149,7 @@ async def optimize(
     )
     request = as_request(chosen, wanted.request, has_load=has_load, evens=wanted.evens)
     request.exclude_topics, request.skip_moving = given.excluded_topics or None, True
-    kept, note = await _plan(call, given, request, task)
+    kept, note = await _plan(call, given, request, task, wanted.reuse_ms)
     body = await _answer(call, given, wanted, chosen, kept, [*note, *_left_out(kept)], load)
     if given.dryrun:
         _remember(call, given, task, kept)
@@ -173,16 +188,19 @@ def _load(call: CruiseControlCall) -> LoadSummary:
 
 
 async def _plan(
-    call: CruiseControlCall, given: PlanParameters, request: ProposalRequest, task: RunningTask
+    call: CruiseControlCall, given: PlanParameters, request: ProposalRequest, task: RunningTask, reuse_ms: int
 ) -> tuple[Kept, list[str]]:
-    """Return the proposal, and a sentence about whether it is the approved one."""
-    notes = []
-    if not given.dryrun:
-        approved, why_not = await _approved(call, given, task)
-        if approved is not None:
-            return approved, [f"executes proposal {approved.id}"]
-        notes = [f"new proposal: {why_not}"]
-    return await _computed(call, request, task), notes
+    """Return the proposal, and a sentence about whether it is the approved one, or how old it is."""
+    if given.dryrun and not reuse_ms:
+        return await _computed(call, request, task), []
+    runs, key, now = call.room.dry_runs, _key(given, task), call.room.wall_clock()
+    run = runs.get(key) if given.dryrun else runs.pop(key, None)
+    earlier, why_not = await _earlier(call, run, reuse_ms if given.dryrun else call.room.reuse_ms)
+    if earlier is None or run is None:
+        return await _computed(call, request, task), [] if given.dryrun else [f"new proposal: {why_not}"]
+    if given.dryrun:
+        return earlier, [f"proposal {earlier.id}, made {(now - run.ended_ms) // 1000} s ago"]
+    return earlier, [f"executes proposal {earlier.id}"]
 
 
 async def _computed(call: CruiseControlCall, request: ProposalRequest, task: RunningTask) -> Kept:
@@ -220,20 +238,18 @@ def _key(given: PlanParameters, task: RunningTask) -> tuple[object, ...]:
 
 
 def _remember(call: CruiseControlCall, given: PlanParameters, task: RunningTask, kept: Kept) -> None:
-    runs, now = call.room.dry_runs, call.room.wall_clock()
-    for key, run in list(runs.items()):
+    runs, now, key = call.room.dry_runs, call.room.wall_clock(), _key(given, task)
+    for old, run in list(runs.items()):
         if now - run.ended_ms > call.room.reuse_ms or run.proposal not in call.store:
-            del runs[key]
-    runs[_key(given, task)] = DryRun(kept.id, now)
+            del runs[old]
+    if key not in runs or runs[key].proposal != kept.id:
+        runs[key] = DryRun(kept.id, now)
 
 
-async def _approved(
-    call: CruiseControlCall, given: PlanParameters, task: RunningTask
-) -> tuple[Kept | None, str]:
-    """Return the proposal of the dry run that this request executes; or why there is none."""
-    run = call.room.dry_runs.pop(_key(given, task), None)
-    if run is None or call.room.wall_clock() - run.ended_ms > call.room.reuse_ms:
-        return None, f"no dry run of this request in the last {call.room.reuse_ms // 60_000} minutes"
+async def _earlier(call: CruiseControlCall, run: DryRun | None, most_ms: int) -> tuple[Kept | None, str]:
+    """Return the proposal of a dry run, if it still fits the cluster; or why it is not used."""
+    if run is None or call.room.wall_clock() - run.ended_ms > most_ms:
+        return None, f"no dry run of this request in the last {most_ms // 60_000} minutes"
     try:
         kept = call.store.get(run.proposal)
     except HttpError:

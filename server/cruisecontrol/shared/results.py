@@ -8,7 +8,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 from server.api.shared.proposals import ProposalFigures
 from server.cruisecontrol.shared.capacities import KILOBYTE, MEGABYTE
 from server.cruisecontrol.shared.goals import Verdict, balancedness
-from server.cruisecontrol.shared.loads import BrokerRow, Change, ClusterLoad, cluster_load
+from server.cruisecontrol.shared.loads import NOT_KNOWN, BrokerRow, Change, ClusterLoad, cluster_load
 
 
 class Summary(Struct, rename="camel"):
@@ -39,15 +39,16 @@ class ModelMetadata(Struct):
 
 
 class Statistics(Struct, rename="camel"):
-    """One statistic over the live brokers. What is not known is left out."""
+    """One statistic over the live brokers. What is not known is `NOT_KNOWN`."""
 
     replicas: float
     leader_replicas: float
     disk: float
-    cpu: float | UnsetType = UNSET
-    network_inbound: float | UnsetType = UNSET
-    network_outbound: float | UnsetType = UNSET
-    potential_nw_out: float | UnsetType = UNSET
+    cpu: float
+    network_inbound: float
+    network_outbound: float
+    potential_nw_out: float
+    topic_replicas: float = NOT_KNOWN
 
 
 class ModelStats(Struct):
@@ -115,9 +116,9 @@ def model_stats(rows: Sequence[BrokerRow], topics: int) -> ModelStats:
 
 
 def _statistics(rows: Sequence[BrokerRow], function: Callable[[Sequence[float]], float]) -> Statistics:
-    def of(values: Iterable[float | None], unit: float) -> float | UnsetType:
+    def of(values: Iterable[float | None], unit: float) -> float:
         known = [each / unit for each in values if each is not None]
-        return function(known) if len(known) == len(rows) else UNSET
+        return function(known) if len(known) == len(rows) else NOT_KNOWN
 
     inbound = (
         None if row.leader_in is None or row.follower_in is None else row.leader_in + row.follower_in

@@ -16,9 +16,14 @@ from server.cruisecontrol.shared.loads import BrokerRow, broker_rows
 
 
 class GoalViolation(Struct, rename="camel"):
-    """Goals that are violated."""
+    """Goals that are violated.
+
+    Cruise Control's JSON has times as numbers, and its text has dates: there are clients for either.
+    """
 
     anomaly_id: str
+    detection_ms: int
+    status_update_ms: int
     detection_date: str
     status_update_date: str
     fixable_violated_goals: list[str]
@@ -34,10 +39,12 @@ async def goal_violations(call: CruiseControlCall) -> list[GoalViolation]:
     violated = [name for name in call.room.detected if BY_NAME[name.lower()].judge(now) is True]
     if not violated:
         return []
-    seen = datetime.fromtimestamp(inventory.basis.counted_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    counted_ms = inventory.basis.counted_ms
+    seen = datetime.fromtimestamp(counted_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     beyond = [name for name in violated if not _can_be_mended(name, rows)]
     identifier = str(uuid5(NAMESPACE_URL, f"{','.join(violated)} {seen}"))
-    return [GoalViolation(identifier, seen, seen, [each for each in violated if each not in beyond], beyond)]
+    fixable = [each for each in violated if each not in beyond]
+    return [GoalViolation(identifier, counted_ms, counted_ms, seen, seen, fixable, beyond)]
 
 
 def _can_be_mended(goal: str, rows: Sequence[BrokerRow]) -> bool:

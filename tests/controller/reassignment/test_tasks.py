@@ -33,3 +33,13 @@ def test_a_result_is_dropped_after_a_day() -> None:
     decision = end(state, task(2, KEPT_MS), now_ms=KEPT_MS + 2)
     assert list(state.tasks.results) == ["2"]
     assert [type(change).__name__ for change in decision.changes] == ["Deleted", "UserTask"]
+
+
+def test_tasks_that_execute_nothing_give_way_first() -> None:
+    """A client that polls proposals does not drive out the task of an execution."""
+    state = State(EMBEDDED)
+    end(state, task(1)._replace(executes=True))
+    for number in range(2, MOST_TASKS + 5):
+        end(state, task(number))
+    assert "1" in state.tasks.results
+    assert len(state.tasks.results) == MOST_TASKS
