@@ -1,13 +1,11 @@
 """The door to Cruise Control's metrics topic: bytes out by broker and topic, and the CPU of brokers."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from math import isfinite
-from statistics import fmean
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from backends.client.errors import BrokerError
-from backends.load_sources.reports import CPU_OF_BROKER, TOPIC_IN, TOPIC_OUT, Figure, figures
+from backends.load_sources.reports import CPU_OF_BROKER, TOPIC_IN, TOPIC_OUT, Means
 from backends.load_sources.told import (
     CPU,
     NOTHING,
@@ -38,8 +36,8 @@ WINDOW_MS = 300_000
 SECONDS = 60.0
 """For all requests of one measurement."""
 TIMEOUT = 30.0
-FETCH_BYTES = 4 * 1024 * 1024
-MOST_BYTES = 64 * 1024 * 1024
+FETCH_BYTES = 1024 * 1024
+MOST_BYTES, MOST_REPORTS = 64 * 1024 * 1024, 5_000_000
 """That are read in one measurement. Reports are small: a broker with 1,000 topics writes 0.1 MB a minute."""
 OFFSETS_VERSIONS, FETCH_VERSIONS = range(4, 10), range(4, 13)
 """Later versions of Fetch have ids in place of names."""
@@ -78,10 +76,9 @@ class MetricsTopic:
         self._asked = topic = self._configured()
         if not topic:
             return None
-        now = wall_ms()
         try:
             async with asyncio.timeout(SECONDS):
-                read = await self._read(topic, now - WINDOW_MS)
+                read = await self._read(topic, wall_ms() - WINDOW_MS)
         except TimeoutError:
             error = f"it was not read within {SECONDS:g} s"
         except (OSError, BrokerError, DecodeError) as reason:
@@ -91,12 +88,11 @@ class MetricsTopic:
         report(f"{OUT} and {CPU} are unknown: the topic {topic}: {error}", None)
         return NOTHING
 
-    async def _read(self, topic: str, since_ms: int) -> list[Figure]:
+    async def _read(self, topic: str, since_ms: int) -> Means:
         leaders = self._leaders(topic)
         if not leaders:
             raise OSError("there is no such topic")
-        found: list[Figure] = []
-        left = MOST_BYTES
+        means, left = Means(since_ms), MOST_BYTES
         for partition, leader in enumerate(leaders):
             if leader < 0:
                 raise OSError(f"its partition {partition} has no leader")
@@ -104,12 +100,15 @@ class MetricsTopic:
             while offset >= 0:
                 row = await self._fetch(topic, partition, leader, offset)
                 data = row.records or b""
-                if (left := left - len(data)) < 0:
-                    raise OSError(f"it has more than {MOST_BYTES:,} bytes of {WINDOW_MS // 60_000} minutes")
-                part, after = await self._off_loop.run(_read_part, data, since_ms, offset)
-                found += part
+                left -= len(data)
+                after = await self._off_loop.run(_add, means, data, offset)
+                if left < 0 or means.read > MOST_REPORTS:
+                    raise OSError(
+                        f"{WINDOW_MS // 60_000} minutes of it have more than {MOST_BYTES:,} bytes or"
+                        f" {MOST_REPORTS:,} reports"
+                    )
                 offset = after if offset < after < row.high_watermark else -1
-        return found
+        return means
 
     async def _first(self, topic: str, partition: int, leader: int, since_ms: int) -> int:
         """Return the offset of the first record since a time, -1 if there is none."""
@@ -144,33 +143,30 @@ def _check(request: str, code: int, right: str) -> None:
         raise OSError(f"{request}: {error_name(code)}")
 
 
-def _read_part(data: bytes, since_ms: int, offset: int) -> tuple[list[Figure], int]:
-    """Return the figures of some batches, and the offset after them. Raises DecodeError."""
-    found: list[Figure] = []
+def _add(means: Means, data: bytes, offset: int) -> int:
+    """Add the figures of some batches, and return the offset after them. Raises DecodeError."""
     for batch in read_batches(data):
         offset = batch.header.last_offset + 1
         if not batch.header.control:
-            found += [each for each in figures(batch) if each.at_ms >= since_ms and isfinite(each.value)]
-    return found, offset
+            means.add(batch)
+    return offset
 
 
-def _told(topic: str, read: Sequence[Figure], expected: Expected, report: Report) -> Told:
-    """Return the means of figures, of live brokers, as far as they are believed."""
+def _told(topic: str, means: Means, expected: Expected, report: Report) -> Told:
+    """Return the means of live brokers, as far as they are believed."""
     source = f"the topic {topic}"
-    doubts = Doubts(source, report)
-    by_metric = grouped((each.metric, each) for each in read if each.broker in expected.hosts)
-    names = _names(expected.topics)
-    nothing: Totals = {each.broker: {} for each in read if each.broker in expected.hosts}
+    doubts, names = Doubts(source, report), _names(expected.topics)
     # A broker that reports nothing of topics has had no requests for them.
-    bytes_in = nothing | _totals(by_metric.get(TOPIC_IN, ()), names)
-    bytes_out = nothing | _totals(by_metric.get(TOPIC_OUT, ()), names)
+    nothing: Totals = {broker: {} for broker in means.brokers & expected.hosts.keys()}
+    bytes_in, bytes_out = (
+        nothing | _totals(means, metric, expected, names) for metric in (TOPIC_IN, TOPIC_OUT)
+    )
     for broker in [each for each in bytes_out if not doubts.believes(each, bytes_in[each], expected)]:
         del bytes_out[broker]
-    loads = grouped((each.broker, each.value) for each in by_metric.get(CPU_OF_BROKER, ()))
     cpu = {
-        broker: fraction(fmean(values))
-        for broker, values in loads.items()
-        if doubts.is_fraction(broker, values)
+        broker: fraction(found.mean)
+        for broker, _, found in means.of(CPU_OF_BROKER)
+        if broker in expected.hosts and doubts.is_fraction(broker, (found.least, found.most))
     }
     matched = [*match(OUT, list(bytes_out), source), *match(CPU, list(cpu), source)]
     told = Told(bytes_out, cpu, matched)
@@ -185,10 +181,10 @@ def _names(topics: Sequence[str]) -> Mapping[str, str]:
     return {name: meant[0] for name, meant in names.items() if len(meant) == 1}
 
 
-def _totals(read: Iterable[Figure], names: Mapping[str, str]) -> Totals:
+def _totals(means: Means, metric: int, expected: Expected, names: Mapping[str, str]) -> Totals:
     totals: Totals = {}
-    for (broker, topic), values in grouped(((each.broker, each.topic), each.value) for each in read).items():
+    for broker, topic, found in means.of(metric):
         name = names.get(topic.replace(".", "_"))
-        if name is not None and min(values) >= 0:
-            totals.setdefault(broker, {})[name] = fmean(values)
+        if name is not None and broker in expected.hosts and found.least >= 0:
+            totals.setdefault(broker, {})[name] = found.mean
     return totals

@@ -6,6 +6,7 @@ name (int32) and the name; then the figure (float64). Rates are those of the las
 have `_` in place of `.`.
 """
 
+import math
 import zlib
 from collections.abc import Iterator
 from struct import Struct, error
@@ -35,6 +36,53 @@ class Figure(NamedTuple):
     broker: int
     topic: str
     value: float
+
+
+class Found:
+    """The figures of one metric, broker and topic."""
+
+    def __init__(self) -> None:
+        self._total, self._count = 0.0, 0
+        self.least, self.most = math.inf, -math.inf
+
+    def add(self, value: float) -> None:
+        """Add a figure."""
+        self._total, self._count = self._total + value, self._count + 1
+        self.least, self.most = min(self.least, value), max(self.most, value)
+
+    @property
+    def mean(self) -> float:
+        """Return the mean of the figures."""
+        return self._total / self._count
+
+
+class Means:
+    """What the reports since a time say, in the mean."""
+
+    def __init__(self, since_ms: int) -> None:
+        self._since_ms = since_ms
+        self._found: dict[tuple[int, int, str], Found] = {}
+        self.brokers: set[int] = set()
+        """Those that have reported anything that is wanted."""
+        self.read = 0
+        """Records that were read."""
+
+    def add(self, batch: Batch) -> None:
+        """Add the figures of a batch. Raises DecodeError."""
+        self.read += batch.header.size
+        for each in figures(batch):
+            if each.at_ms >= self._since_ms and math.isfinite(each.value):
+                self.brokers.add(each.broker)
+                key = each.metric, each.broker, each.topic
+                if (found := self._found.get(key)) is None:
+                    found = self._found[key] = Found()
+                found.add(each.value)
+
+    def of(self, metric: int) -> Iterator[tuple[int, str, Found]]:
+        """Yield the broker, the topic and the figures of a metric."""
+        for (number, broker, topic), found in self._found.items():
+            if number == metric:
+                yield broker, topic, found
 
 
 def figures(batch: Batch) -> Iterator[Figure]:
