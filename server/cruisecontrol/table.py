@@ -2,6 +2,7 @@
 
 from server.cruisecontrol.endpoints import (
     add_broker,
+    admin,
     demote_broker,
     fix_offline_replicas,
     kafka_cluster_state,
@@ -12,6 +13,9 @@ from server.cruisecontrol.endpoints import (
     rebalance,
     remove_broker,
     remove_disks,
+    review,
+    rightsize,
+    sampling,
     state,
     stop_proposal_execution,
     topic_configuration,
@@ -34,5 +38,9 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *kafka_cluster_state.ENDPOINTS,
     *user_tasks.ENDPOINTS,
     *stop_proposal_execution.ENDPOINTS,
+    *admin.ENDPOINTS,
+    *sampling.ENDPOINTS,
+    *review.ENDPOINTS,
+    *rightsize.ENDPOINTS,
     *permissions.ENDPOINTS,
 )

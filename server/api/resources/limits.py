@@ -1,5 +1,6 @@
 """`/v1/limits`: the limits of KIP-435 and the throttle, which are cluster-wide dynamic configs."""
 
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Annotated, Literal, TypeAlias
 
@@ -185,11 +186,19 @@ async def limits(call: Call) -> Limits:
 
 async def change(call: Call) -> Limits:
     """Change all of the given limits, or none if one of them is invalid. They apply from the next step on."""
-    changes = await call.read_body(_read, MAX_SMALL_BODY)
+    await _submit(call, await call.read_body(_read, MAX_SMALL_BODY))
+    return await limits(call)
+
+
+async def alter_limits(call: Call, values: Mapping[str, object]) -> None:
+    """Change limits by their names, all or none. Raises HttpError."""
+    await _submit(call, _read(values))
+
+
+async def _submit(call: Call, changes: Sequence[ConfigChange]) -> None:
     resource = ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes)
     [outcome] = await call.submit(AlterConfigs([resource], requester=call.requester))
     require(outcome)
-    return await limits(call)
 
 
 async def preview(call: Call) -> LimitPreview:

@@ -1,5 +1,6 @@
 """`/v1/load`: what producers write and consumers read, by broker, topic or partition (docs/load.md)."""
 
+from collections.abc import Sequence
 from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct, field
@@ -148,21 +149,37 @@ async def change(call: Call) -> LoadAnswer:
         LOAD_METRICS_TOPIC: change.metrics_topic,
     }
     if change.sampling is not None:
-        # Where nothing else says on, no value is left: old tools of Kafka stumble over configs that brokers
-        # do not know.
-        elsewhere = call.state.settings.static_configs.get(LOAD_SAMPLING)
-        values[LOAD_SAMPLING] = "on" if change.sampling else "off" if elsewhere == "on" else ""
-    changes = [
-        ConfigChange(key, ConfigOp.SET if value else ConfigOp.DELETE, value or None)
-        for key, value in values.items()
-        if value is not None
-    ]
+        values[LOAD_SAMPLING] = _sampling(call, change.sampling)
+    changes = [_change(key, value) for key, value in values.items() if value is not None]
     if not changes:
         raise HttpError(400, f"name what is to change: {', '.join(LoadChange.__struct_fields__)}")
+    await _submit(call, changes)
+    return await load(call, LoadPageQuery())
+
+
+async def alter_sampling(call: Call, on: bool) -> None:
+    """Switch sampling on or off. It is durable. Raises HttpError."""
+    await _submit(call, [_change(LOAD_SAMPLING, _sampling(call, on))])
+
+
+def _sampling(call: Call, on: bool) -> str:
+    """Return the value of the config; empty for none.
+
+    Where nothing else says on, no value is left: old tools of Kafka stumble over configs that brokers do not
+    know.
+    """
+    elsewhere = call.state.settings.static_configs.get(LOAD_SAMPLING)
+    return "on" if on else "off" if elsewhere == "on" else ""
+
+
+def _change(key: str, value: str) -> ConfigChange:
+    return ConfigChange(key, ConfigOp.SET if value else ConfigOp.DELETE, value or None)
+
+
+async def _submit(call: Call, changes: Sequence[ConfigChange]) -> None:
     resource = ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes)
     [outcome] = await call.submit(AlterConfigs([resource], requester=call.requester))
     require(outcome)
-    return await load(call, LoadPageQuery())
 
 
 def _answer(summary: LoadSummary, rows: list[Load], total: int, following: int | None) -> LoadAnswer:

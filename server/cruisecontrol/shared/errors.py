@@ -44,3 +44,11 @@ def refused(reason: str) -> CruiseControlError:
 def bad_parameter(reason: str) -> CruiseControlError:
     """Return the error of a request with wrong parameters."""
     return CruiseControlError(400, reason)
+
+
+def not_offered(reason: str) -> CruiseControlError:
+    """Return the error of a request for what reassignd does not have.
+
+    Cruise Control refuses in this way what its settings do not permit.
+    """
+    return CruiseControlError(403, reason)
