@@ -7,6 +7,7 @@ from controller import modes
 from controller.state.state import State
 from reassignd.config import command_config
 from reassignd.config.keys import TOPIC
+from reassignd.config.prometheus_logins import prometheus_login
 from reassignd.config.settings import EMBEDDED, KEYS, ZOOKEEPER, Settings, config_of
 from reassignd.config.sources import Assignment
 from reassignd.runtime.instances.network import read_secret
@@ -35,6 +36,7 @@ def check(settings: Settings) -> None:
         current_capacities(settings)
     _check_listeners(settings)
     check_traces(settings)
+    prometheus_login(settings.prometheus_credentials_file)
     if settings.upstream_command_config is not None:
         command_config.load(settings.upstream_command_config)
 

@@ -5,14 +5,26 @@ server each login is: whoever may change the URL in the configs could send it an
 """
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from reassignd.config.errors import SettingError
 from reassignd.config.secret_files import read_lines
+from reassignd.config.watched_file import WatchedFile
+
+Login = Callable[[str], str]
+"""Returns the header with the login for a URL, empty for none."""
 
 MOST_LOGINS = 1_000
 _EXPECTED = "expected URL basic USER:PASSWORD, or URL bearer TOKEN"
+
+
+def prometheus_login(path: Path | None) -> Login:
+    """Return what reads the file, and reads it again when it has changed. Raises SettingError."""
+    if path is None:
+        return lambda _: ""
+    file = WatchedFile(path, read_logins, "the logins of Prometheus")
+    return lambda url: file.current().get(url.rstrip("/"), "")
 
 
 def read_logins(path: Path) -> Mapping[str, str]:

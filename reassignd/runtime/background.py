@@ -18,10 +18,9 @@ from common.tasks import Turns, spawn
 from controller.execution.throttle import throttle_rate
 from controller.state.state import State
 from planner.spark import obstacle
-from reassignd.config.prometheus_logins import read_logins
+from reassignd.config.prometheus_logins import prometheus_login
 from reassignd.config.settings import ZOOKEEPER, Settings
 from reassignd.config.version import __version__
-from reassignd.config.watched_file import WatchedFile
 from reassignd.runtime.served_cluster import ServedCluster
 from reassignd.runtime.storage.retention import AuditStore
 from reassignd.workers.processes import HelperProcess, compute, review, solver_obstacle
@@ -73,15 +72,6 @@ def _load_folder(settings: Settings, parts: ProcessParts) -> Path | None:
     return None if settings.backend == ZOOKEEPER or parts.instances is not None else settings.data_dir
 
 
-def _logins(settings: Settings) -> Callable[[str], str]:
-    """Return what returns the login for the URL of a Prometheus, empty for none."""
-    path = settings.prometheus_credentials_file
-    if path is None:
-        return lambda _: ""
-    file = WatchedFile(path, read_logins, "the logins of Prometheus")
-    return lambda url: file.current().get(url.rstrip("/"), "")
-
-
 class Background:
     """The parts of an assembly that only observe. `close` is called after the tasks were cancelled."""
 
@@ -103,7 +93,14 @@ class Background:
         self._counts = JobCounts(state)
         self._load = LoadSampling(
             served.load_brokers,
-            Setup(state, parts.off_loop, clock, wall_clock, _load_folder(settings, parts), _logins(settings)),
+            Setup(
+                state,
+                parts.off_loop,
+                clock,
+                wall_clock,
+                _load_folder(settings, parts),
+                prometheus_login(settings.prometheus_credentials_file),
+            ),
         )
         self._waits = WaitingAges(state, lambda: self._counts.tally(self._progress.stalled), clock, turns)
 

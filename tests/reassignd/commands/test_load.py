@@ -118,9 +118,11 @@ def test_problems_come_first_and_an_answer_without_figures_says_why(
 def test_sampling_is_switched(stub: LoadStub, capsys: pytest.CaptureFixture[str]) -> None:
     printed(capsys, "--sampling", "on")
     printed(capsys, "--prometheus", "http://there", "--prometheus-brokers", "a=1")
+    printed(capsys, "--metrics-topic", "reports")
     assert stub.posted == [
         ("/v1/load", {"sampling": True}),
         ("/v1/load", {"prometheus": "http://there", "prometheus_brokers": "a=1"}),
+        ("/v1/load", {"metrics_topic": "reports"}),
     ]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from reassignd.config.errors import SettingError
-from reassignd.config.prometheus_logins import read_logins
+from reassignd.config.prometheus_logins import prometheus_login, read_logins
 
 
 @pytest.fixture
@@ -19,6 +19,15 @@ def test_each_server_has_the_header_of_its_login(file: Path) -> None:
         "https://one:9090": "Basic dXNlcjpwYXNzIHdvcmQ=",
         "https://two": "Bearer abc.def",
     }
+
+
+def test_a_login_is_that_of_its_server_and_is_read_again(file: Path) -> None:
+    file.write_text("http://a basic x:y\n")
+    login = prometheus_login(file)
+    assert (login("http://a/"), login("http://b")) == ("Basic eDp5", "")
+    file.write_text("http://a bearer another\n")
+    assert login("http://a") == "Bearer another"
+    assert prometheus_login(None)("http://a") == ""
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,7 @@ def test_an_option_wins_over_a_variable(
         ("http.listener=0.0.0.0:9080", "http.listener is 0.0.0.0:9080, which others can reach", 2),
         ("listener.tls.certificate.file=/nowhere.pem", "cannot use the listener.tls files", 2),
         ("http.token.file=/nowhere", "cannot read the token in /nowhere: No such file", 2),
+        ("prometheus.credentials.file=/nowhere", "cannot read /nowhere: No such file", 2),
         ("upstream.command.config=/nowhere.properties", "/nowhere.properties", 2),
         ("listener.security.protocol=SSL", "needs listener.tls.certificate.file", 2),
         ("super.users=User:admin", "has no effect without authorizer.class.name", 2),

@@ -122,6 +122,16 @@ async def test_a_prometheus_is_set_and_taken_away() -> None:
     assert (status, "without a user" in text) == (400, True)
 
 
+async def test_a_metrics_topic_is_set_and_taken_away() -> None:
+    client = ApiClient()
+    await client.post("/v1/load", {"metrics_topic": "__CruiseControlMetrics"})
+    assert "__CruiseControlMetrics" in str(client.controller.state.settings.configs)
+    await client.post("/v1/load", {"metrics_topic": ""})
+    assert "__CruiseControlMetrics" not in str(client.controller.state.settings.configs)
+    status, text = await client.refusal("POST", "/v1/load", {"metrics_topic": "no topic"})
+    assert (status, "a topic name" in text) == (400, True)
+
+
 async def test_a_change_of_nothing_is_refused() -> None:
     status, text = await ApiClient().refusal("POST", "/v1/load", {})
     assert status == 400
