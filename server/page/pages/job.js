@@ -33,6 +33,7 @@ function missing(error) {
 class JobPage {
   constructor(root, number, app) {
     [this.number, this.app] = [number, app];
+    this.drawn = false; // whether the page was shown
     this.read = { value: null, query: "", due: 0 };
     this.parts = new Parts(app);
     this.card = new JobCard(app, false);
@@ -68,8 +69,16 @@ class JobPage {
     this.read = { value, query, due: now + Math.min(LONGEST_MS, SHARE * (now - began)) };
   }
 
+  // The partitions, which take as long to draw as all above them: at first in a task of their own.
+  #showParts(shown) {
+    this.shown = shown;
+    if (this.drawn) this.parts.show(shown);
+    else requestAnimationFrame(() => setTimeout(() => this.parts.show(this.shown)));
+    this.drawn = true;
+  }
+
   async update({ status, paced }) {
-    await this.readDetail(paced);
+    await Promise.all([this.readDetail(paced), this.life.update(!paced).catch(missing), this.stripReader.read(!paced).catch(missing)]);
     const { value } = this.read;
     setHidden(this.gone, Boolean(value));
     setHidden(this.detail, !value);
@@ -81,8 +90,7 @@ class JobPage {
     this.files.update(job);
     setText(this.summary, summary(job, status.paused));
     this.reasons.show(value.reasons, value.other_reasons);
-    this.parts.show({ ...value, job });
-    await Promise.all([this.life.update(!paced), this.stripReader.read(!paced)]);
+    this.#showParts({ ...value, job });
   }
 
   close() {
