@@ -1,9 +1,9 @@
 """Generate the reference pages of docs/ from the code: `python -m tools.reference [--check]`.
 
 docs/api.md lists the endpoints, docs/cli.md the commands, docs/configuration.md the settings of the server
-and the dynamic configs, docs/metrics.md the metrics; docs/embedded.md has a table of the served APIs. The
-schema of the chart's values has the settings too, and the chart has a copy of the alert rules. `--check`
-writes nothing and fails if a page is out of date.
+and the dynamic configs, docs/metrics.md the metrics; docs/embedded.md has a table of the served APIs, and
+docs/cruise-control.md those of Cruise Control's API. The schema of the chart's values has the settings too,
+and the chart has a copy of the alert rules. `--check` writes nothing and fails if a page is out of date.
 """
 
 import argparse
@@ -23,12 +23,14 @@ from server.api.routes import ENDPOINTS
 from server.api.shared.call import Endpoint
 from server.metrics.exposition import METRICS
 from server.metrics.metric import Metric, exposed_name
-from tools import chart_schema
+from tools import chart_schema, cruise_control_tables
 from tools.served_apis import rewritten
 
 DOCS = Path(__file__).parent.parent / "docs"
 EMBEDDED = DOCS / "embedded.md"
 """The page is written by hand, but for one table."""
+CRUISE_CONTROL = DOCS / "cruise-control.md"
+"""The page is written by hand, but for its tables."""
 
 DEPLOY = DOCS.parent / "deploy"
 ALERTS = DEPLOY / "prometheus" / "reassignd-alerts.yml"
@@ -257,6 +259,7 @@ def pages() -> dict[Path, str]:
         ),
         DOCS / "cli.md": "".join([CLI, *_commands()]),
         DOCS / "configuration.md": "".join([CONFIGURATION, *_settings()]),
+        DOCS / "cruise-control.md": cruise_control_tables.rewritten(CRUISE_CONTROL.read_text("utf-8")),
         DOCS / "embedded.md": rewritten(EMBEDDED.read_text("utf-8")),
         DOCS / "metrics.md": METRICS_PAGE
         + _table(("Name", "Type", "Labels", "Description"), map(_metric_row, METRICS))

@@ -34,6 +34,7 @@ NOT_RUN = {
     ("CONTRIBUTING", "make run  "): "runs these tests",
     ("CONTRIBUTING", ".venv/bin/python -m pytest"): "runs these tests",
     ("CONTRIBUTING", "apt-get install"): INSTALLS,
+    ("cruise-control", "pip install cruise-control-client"): INSTALLS,
     ("dependencies", "lock() {"): "asks a package index",
     ("gateway", ".venv/bin/python -m tools.kafka_cluster"): HAS_KAFKA,
     ("guide", "make reset run ARGS"): LARGE_PLAN,
@@ -127,6 +128,7 @@ kafka-topics.sh --bootstrap-server 127.0.0.1:9092 --create --topic orders.eu \\
 BEFORE = {
     "README": Before(LARGE, ""),
     "api": Before(FAST, f"reassignd serve --demo-topics {PLANS}"),
+    "cruise-control": Before({**FAST, "cruisecontrol.api": "on"}),
     "guide": Before(LARGE, ""),
     "pace": Before(FAST, f"reassignd serve --demo-topics {PLANS}"),
     "proposals": Before(FAST, f"reassignd serve --brokers 32 --demo-topics {TOPIC_OF_FOUR_PARTITIONS}"),

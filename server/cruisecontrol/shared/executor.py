@@ -6,10 +6,12 @@ counts only partitions that have ended.
 
 from datetime import UTC, datetime
 from math import ceil
+from urllib.parse import parse_qs, urlsplit
 
 from msgspec import UNSET, Struct, UnsetType
 
 from controller.model.cluster import Job
+from controller.model.tasks import UserTask
 from controller.state.state import State
 from server.api.shared.job_rows import Job as JobRow
 from server.api.shared.job_rows import job_rows, tally
@@ -67,7 +69,7 @@ def _of_job(state: State, job: Job, row: JobRow) -> ExecutorState:
     return ExecutorState(
         _phase(state, job, row),
         task_of(job),
-        f"No reason provided (Client: {client}, Date: {started})",
+        f"{_reason(record)} (Client: {client}, Date: {started})",
         row.total,
         row.total - row.moving - row.waiting - row.queued,
         row.moving,
@@ -77,6 +79,13 @@ def _of_job(state: State, job: Job, row: JobRow) -> ExecutorState:
         total,
         finished,
     )
+
+
+def _reason(record: UserTask | None) -> str:
+    """Return what the client has given as its reason."""
+    asked = {} if record is None else parse_qs(urlsplit(record.url).query)
+    given = [value for name, values in asked.items() if name.lower() == "reason" for value in values]
+    return given[0] if given else "No reason provided"
 
 
 def _phase(state: State, job: Job, row: JobRow) -> str:

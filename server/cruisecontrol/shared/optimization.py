@@ -104,7 +104,7 @@ class PlanParameters(GoalParameters, kw_only=True):
     ] = field(default_factory=list)
     execution_progress_check_interval_ms: Annotated[
         Annotated[int, Meta(ge=5000)] | None,
-        Meta(description="No effect: progress is followed all the time."),
+        Meta(description="No effect: progress is always followed."),
     ] = None
     review_id: Annotated[int | None, Meta(description="Refused: there are no reviews.")] = None
 

@@ -32,6 +32,12 @@ async def test_an_execution_is_told_with_its_bytes_and_its_start(client: CruiseC
     assert answer.keys() == {"ExecutorState", "version"}
 
 
+async def test_the_reason_of_an_execution_is_told(client: CruiseControlClient) -> None:
+    await client.ok("POST", "rebalance?dryrun=false&Reason=new%20disks%21")
+    executor = (await client.ok("GET", "state?substates=executor"))["ExecutorState"]
+    assert executor["triggeredTaskReason"].startswith("new disks! (Client: 127.0.0.1, Date: ")
+
+
 async def test_a_change_of_orders_is_a_movement_of_leaders(client: CruiseControlClient) -> None:
     client.answer = client.answer.replace(b"[4, 2, 3]", b"[2, 1, 3]")
     client.controller.do(Pause(None, True))
