@@ -1,12 +1,12 @@
 // What the entries of the audit log say, and lines that join entries of one action.
 "use strict";
 
-import { count, counted, rate } from "./format.js";
+import { count, counted, rate, short } from "./format.js";
 
 function topics({ topics: names = [], topic_count: total = names.length }) {
   if (!names.length) return "";
   const more = total > names.length ? ` and ${count(total - names.length)} more` : "";
-  return ` of ${names.join(", ")}${more}`;
+  return ` of ${names.map(short).join(", ")}${more}`;
 }
 
 function options({ throttle, priority, paused }) {

@@ -2,7 +2,7 @@
 // Values are set as text, never as markup.
 "use strict";
 
-import { visible } from "./format.js";
+import { short, visible } from "./format.js";
 
 export const element = (id) => document.getElementById(id);
 
@@ -180,6 +180,18 @@ export class Pager {
     this.next.disabled = last >= total;
   }
 }
+
+// A name, which is shortened when it is long; the pointer shows it whole.
+export const named = (of) => ({
+  patch(cell, row) {
+    const name = of(row);
+    setText(cell, short(name));
+    setAttribute(cell, "title", short(name) === name ? null : name);
+  },
+});
+
+// A link with such a name.
+export const namedLink = (href, name) => h("a", { href, title: short(name) === name ? null : name }, short(name));
 
 export const link = (href, text) => ({
   make(cell) {

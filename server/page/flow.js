@@ -6,12 +6,15 @@ import { showBasis } from "./basis.js";
 import { planAddress } from "./broker_words.js";
 import { Table, h, link, setAttribute, setHidden, setText } from "./dom.js";
 import { bytes, count, counted, rate } from "./format.js";
-import { ClusterMap, diskOf, marksOf, rackName } from "./map.js";
+import { BUSY, ClusterMap, ICONS, diskOf, marksOf, rackName } from "./map.js";
+import { DETAILED } from "./map_layout.js";
 import { Reader } from "./reader.js";
+import { shape } from "./svg.js";
 
 const EVERY_MS = 3000;
 const MOST = 1000; // brokers that are read
-const LISTED = 100; // flows in the table
+const LISTED = 100; // flows in the table,
+const ROWS = 60; // and brokers: the page of brokers has all
 const BRIEF = 5; // flows where the table is a part of another page
 const NARROW = matchMedia("(max-width: 700px)"); // windows in which the tables are shown first
 
@@ -23,6 +26,8 @@ function fullest(brokers) {
   const best = from.reduce((found, each) => (found === null || share(each) > share(found) ? each : found), null);
   return best && share(best) > 0 ? best : null;
 }
+
+const SIGNS = [[BUSY, "copies data"], [ICONS.down, "offline"], [ICONS.leaving, "shutting down"], [ICONS.closed, "cordoned or excluded"]];
 
 const older = (one, other) => (one === null || other === null ? null : Math.min(one, other));
 
@@ -79,8 +84,14 @@ export class FlowView {
 
   #legend() {
     const entry = (className, text) => h("li", {}, h("i", { class: `key ${className}` }), text);
+    // Cells have no room for words.
+    this.signs = SIGNS.map(([path, text]) => {
+      const sign = shape("svg", { width: 12, height: 12, "aria-hidden": "true" });
+      sign.append(shape("path", { class: "sign", d: path }));
+      return h("li", {}, sign, text);
+    });
     this.key = h("ul", { class: "keys" },
-      entry("fine", "disk below 75 %"), entry("high", "75 % or more"), entry("full", "90 % or more"), entry("arrow", "left to copy: the wider, the more"));
+      entry("fine", "disk below 75 %"), entry("high", "75 % or more"), entry("full", "90 % or more"), entry("arrow", "left to copy: the wider, the more"), this.signs);
     return this.key;
   }
 
@@ -101,7 +112,8 @@ export class FlowView {
       { label: "left", number: true, text: (each) => bytes(each.bytes) },
     ], (each) => `${each.source}>${each.target}`);
     this.left = h(heading, {}, "Left to copy");
-    this.tables.append(...(this.brief ? [] : [h(heading, {}, "Brokers"), this.brokers.node]), this.left, this.flows.node);
+    this.rest = h("p", { hidden: true }, `The first ${ROWS}. `, h("a", { href: "#/brokers" }, "All brokers"));
+    this.tables.append(...(this.brief ? [] : [h(heading, {}, "Brokers"), this.brokers.node, this.rest]), this.left, this.flows.node);
   }
 
   async #load() {
@@ -126,10 +138,12 @@ export class FlowView {
     showBasis(this.basis, this.data.basis);
     this.#showFullest(fullest(brokers));
     if (this.asTable) {
-      if (!this.brief) this.brokers.show(brokers);
+      if (!this.brief) this.brokers.show(brokers.slice(0, ROWS));
+      setHidden(this.rest, this.brief || brokers.length <= ROWS);
       this.flows.show(flows.flows.slice(0, this.brief ? BRIEF : LISTED));
       for (const node of [this.left, this.flows.node]) setHidden(node, !flows.flows.length);
     } else {
+      for (const each of this.signs) setHidden(each, brokers.length <= DETAILED);
       this.map.show(brokers, flows, this.chosen);
     }
     this.#showChosen(brokers.find((each) => each.id === this.chosen), own);

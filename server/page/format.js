@@ -88,5 +88,10 @@ export const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 export const visible = (text) =>
   String(text ?? "").replace(/[\p{C}\u2028\u2029]/gu, (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
 
+const LONG = 64; // characters of a name in a list
+
+// A long name without its middle: lists of a topic's partitions differ at the end.
+export const short = (name) => (name.length > LONG ? `${name.slice(0, LONG / 2)}…${name.slice(1 - LONG / 2)}` : name);
+
 // Browsers name a dozen products in their user agent.
 export const program = (clientId) => (clientId?.startsWith("Mozilla/") ? "browser" : clientId ?? "");

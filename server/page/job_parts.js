@@ -2,7 +2,7 @@
 "use strict";
 
 import { showMove } from "./chips.js";
-import { Pager, Table, buttons, h, progress, setHidden } from "./dom.js";
+import { Pager, Table, buttons, h, named, progress, setHidden } from "./dom.js";
 import { bytes, count, counted, rate, time } from "./format.js";
 import { stateWord } from "./partition_words.js";
 import { Rates } from "./rates.js";
@@ -24,7 +24,7 @@ const copied = progress((part) => ({
 function partTable(app, rates) {
   const cancel = (part) => ["Cancel…", `Cancel ${nameOf(part)}`, () => app.run.cancelPartition(part)];
   return new Table("parts", "Partitions of the job", [
-    { label: "partition", text: nameOf },
+    { label: "partition", ...named(nameOf) },
     { label: "state", text: stateWord },
     { label: "before → after", wide: true, patch: showMove },
     { label: "copied", ...copied },

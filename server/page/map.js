@@ -63,7 +63,8 @@ function sentence(broker) {
 }
 
 const DOWN = "M6 0L12 11H0Z";
-const ICONS = { up: "M6 0A6 6 0 1 0 6.01 0Z", leaving: "M6 0A6 6 0 1 0 6.01 0ZM6 3V9A3 3 0 0 0 6 3Z", down: DOWN, idle: "M6 1A5 5 0 1 0 6.01 1Z", closed: "M0 1H12V11H0Z" };
+export const BUSY = "M6 3.5A2.5 2.5 0 1 0 6.01 3.5Z"; // a cell that copies data
+export const ICONS = { up: "M6 0A6 6 0 1 0 6.01 0Z", leaving: "M6 0A6 6 0 1 0 6.01 0ZM6 3V9A3 3 0 0 0 6 3Z", down: DOWN, idle: "M6 1A5 5 0 1 0 6.01 1Z", closed: "M2 2H10V10H2Z" };
 
 // `choose(broker)` is called with a broker id, or null when it is chosen again.
 export class ClusterMap {
@@ -323,5 +324,5 @@ function cell(box) {
 function fillCell(box, broker, kind, bar) {
   setAttribute(box.fill, "class", `level ${bar.level}`);
   setAttribute(box.fill, "opacity", kind === "down" ? 0 : (0.15 + 0.85 * bar.part).toFixed(2));
-  setAttribute(box.icon, "d", kind === "up" ? (broker.rate_in || broker.rate_out ? "M6 3.5A2.5 2.5 0 1 0 6.01 3.5Z" : "") : ICONS[kind]);
+  setAttribute(box.icon, "d", kind === "up" ? (broker.rate_in || broker.rate_out ? BUSY : "") : ICONS[kind]);
 }

@@ -2,7 +2,7 @@
 // Pure functions: from data and a width to numbers in pixels.
 "use strict";
 
-const DETAILED = 60; // brokers up to which each one has a tile
+export const DETAILED = 60; // brokers up to which each one has a tile
 
 const TILE = { least: 132, most: 260, height: 86, gap: 12, apart: 72, wished: 190 };
 export const CELL = { size: 14, pitch: 18 };

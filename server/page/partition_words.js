@@ -2,7 +2,7 @@
 "use strict";
 
 import { badge } from "./build.js";
-import { h } from "./dom.js";
+import { h, namedLink } from "./dom.js";
 import { bytes } from "./format.js";
 import { content } from "./listing.js";
 import { chips } from "./replicas.js";
@@ -23,7 +23,7 @@ export const partitionHealth = ({ health }) => badge(HEALTH_KINDS[health] ?? "",
 export const sizeText = ({ size }) => (size === null ? "not known" : bytes(size));
 
 export const partitionName = ({ topic, partition }) => `${topic}-${partition}`;
-export const partitionLink = (row) => h("a", { href: `#/topics/${encodeURIComponent(row.topic)}/${row.partition}` }, partitionName(row));
+export const partitionLink = (row) => namedLink(`#/topics/${encodeURIComponent(row.topic)}/${row.partition}`, partitionName(row));
 
 // A partition at rest is not worth a badge in a list.
 const stateOf = (row) => (row.state === "at rest" ? null : partitionState(row));

@@ -2,7 +2,7 @@
 "use strict";
 
 import { brokerTable, charts } from "./broker_figures.js";
-import { Table, h, setHidden, setText } from "./dom.js";
+import { Table, h, named, setHidden, setText } from "./dom.js";
 import { circumstanceLines, copyLine, forecastLine, outpacedLine, rateLine, scheduledLine, spent, underWayLine } from "./forecast.js";
 import { bytes, count, counted, list, visible } from "./format.js";
 
@@ -28,7 +28,7 @@ const newBrokerTable = () => brokerTable([
 ]);
 
 const newStuckTable = () => new Table("stuck", "Partitions that cannot arrive now", [
-  { label: "partition", text: (each) => `${each.topic}-${each.partition}` },
+  { label: "partition", ...named((each) => `${each.topic}-${each.partition}`) },
   { label: "gets as far as", text: (each) => list(each.replicas) },
   { label: "reason", wide: true, text: (each) => each.reason },
 ], (each) => `${each.topic}-${each.partition}`);

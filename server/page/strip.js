@@ -4,7 +4,7 @@
 
 import { Cursor } from "./cursor.js";
 import { h, keyed, setAttribute, setText } from "./dom.js";
-import { count, counted } from "./format.js";
+import { count, counted, short } from "./format.js";
 import { shape } from "./svg.js";
 
 const GAP = 1; // pixels between cells
@@ -116,7 +116,8 @@ export class Strip {
     const { cells, states, per_cell: size } = this.data;
     const { topic, partition, counts } = cells[place];
     const all = counts.reduce((sum, each) => sum + each, 0);
-    const name = size > 1 ? `${counted(all, "partition")} from ${topic}-${partition} on` : `${topic}-${partition}`;
+    const first = short(`${topic}-${partition}`);
+    const name = size > 1 ? `${counted(all, "partition")} from ${first} on` : first;
     return [name, ...states.flatMap((state, number) => (counts[number] ? [size > 1 ? `${count(counts[number])} ${state}` : state] : []))];
   }
 

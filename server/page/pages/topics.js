@@ -2,7 +2,7 @@
 "use strict";
 
 import { badge } from "../build.js";
-import { h } from "../dom.js";
+import { h, namedLink } from "../dom.js";
 import { sized } from "../broker_words.js";
 import { count } from "../format.js";
 import { content, Listing } from "../listing.js";
@@ -19,7 +19,7 @@ export function topicBadges(row) {
   ].filter(Boolean);
 }
 
-export const topicLink = ({ topic }) => h("a", { href: `#/topics/${encodeURIComponent(topic)}` }, topic);
+export const topicLink = ({ topic }) => namedLink(`#/topics/${encodeURIComponent(topic)}`, topic);
 
 const COLUMNS = [
   { label: "topic", sort: "topic", ...content(topicLink) },

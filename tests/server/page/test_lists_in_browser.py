@@ -305,6 +305,39 @@ def test_a_demoted_broker_leads_again_by_itself(site: Site) -> None:
     page.wait("document.getElementById('restores')?.innerText.includes('will be rolled back at')")
 
 
+LONG = f"{'a' * 120}.{'b' * 120}-{'c' * 7}"
+"""As long as a topic's name may be."""
+
+WITH_A_LONG_NAME = f"""
+const json = Response.prototype.json;
+Response.prototype.json = async function () {{
+  const long = (name, value) => (name === "topic" && value === "foo" ? {json.dumps(LONG)} : value);
+  return JSON.parse(JSON.stringify(await json.call(this)), long);
+}};"""
+
+
+@pytest.mark.parametrize(
+    ("path", "cell"),
+    [
+        ("topics", "tbody th"),
+        ("topics/foo", "tbody th"),
+        ("jobs/1", "#parts tbody th"),
+        (f"topics/{LONG}", "h1"),
+    ],
+)
+@pytest.mark.parametrize("width", [390, 1280])
+def test_long_names_fit_and_a_pointer_shows_them_whole(site: Site, path: str, cell: str, width: int) -> None:
+    site.submit(range(3), params={"paused": "true"})
+    page = site.open(f"#/{path}", FAST + WITH_A_LONG_NAME)
+    page.resize(width)
+    page.wait(f"document.querySelector('#content {cell}')?.textContent.length > 60")
+    assert page.outside() == []
+    assert page.run("document.documentElement.scrollWidth <= innerWidth")
+    if cell != "h1":
+        page.wait(f"document.querySelector('#content {cell}').textContent.includes('…')")
+        assert page.run(f"document.querySelector('#content {cell}').outerHTML").count(LONG) >= 1
+
+
 def kept_goals(site: Site) -> Any:
     """Return the goals of the newest proposal."""
     return site.api.get("proposals").json()["proposals"][0]["goals"]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from bench.map_speed import ANSWERS
 from tests.server.page.site import FAST, IN_CHROMIUM, WITH_MARKUP, Site
 from tools.chromium import Page
 
@@ -105,6 +106,16 @@ def test_the_same_is_a_table(site: Site) -> None:
     page.wait("document.querySelectorAll('#flow-brokers tbody tr').length === 6")
     page.wait("document.querySelectorAll('#flows tbody tr').length > 3")
     assert page.text("#flows tbody tr").startswith("broker ")
+
+
+def test_a_large_cluster_has_a_legend_of_signs_and_a_table_that_ends(site: Site) -> None:
+    page = site.open("#/map", ANSWERS % (500, 5))
+    page.wait(f"{TILES}.length === 500")
+    assert page.text(".keys").endswith("cordoned or excluded")
+    page.tab_to("Table")
+    page.press("Enter")
+    page.wait("document.querySelectorAll('#flow-brokers tbody tr').length === 60")
+    assert "The first 60. All brokers" in page.text("main")
 
 
 def test_a_phone_shows_the_tables_first(site: Site) -> None:
