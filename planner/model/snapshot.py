@@ -394,6 +394,8 @@ class _Reading:
 
 
 def _load(row: TableRow) -> Load | None:
+    if row.keys().isdisjoint(LOAD_COLUMNS):
+        return None
     values = [row.get(name) for name in LOAD_COLUMNS]
     for name, value in zip(LOAD_COLUMNS, values, strict=True):
         if value is not None and not is_rate(value):
