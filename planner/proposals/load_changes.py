@@ -64,8 +64,8 @@ def _reason(problem: Problem, load: LoadName, weights: Ints, mine: Ints, each: C
     if weights.max(initial=0) > each.most - each.least:
         name, amount = heaviest(weights)
         return f"partitions are too large for the tolerance: {name} has {amount}"
-    if not problem.goal.even_counts:
-        return "no other place was found for what it gets or has"
     if problem.goal.max_moves is not None or problem.goal.max_bytes is not None:
         return "the budget allows no more"
+    if not problem.goal.even_counts:
+        return "no other place was found for what it gets or has"
     return "no change that was tried brings it nearer without moving another broker away"

@@ -101,6 +101,17 @@ class Arrangement:
         self.remove(place)
         self.place(place, broker)
 
+    def restore(self, row: int) -> None:
+        """Put the replicas of a partition back where they were, which may be against the rack rule.
+
+        Nothing else can be on these brokers.
+        """
+        changed = np.flatnonzero(self.sets[row] != self._task.remainder.sets[row])
+        for column in changed[self.sets[row, changed] >= 0].tolist():
+            self.remove(row * self.width + column)
+        for column in changed[self._task.remainder.sets[row, changed] >= 0].tolist():
+            self.place(row * self.width + column, int(self._task.remainder.sets[row, column]))
+
     def _count(self, place: int, broker: int, sign: int) -> None:
         row, column = divmod(place, self.width)
         weight = self._task.new[row].copy()

@@ -191,3 +191,5 @@ def _deal(task: Task, plan: Arrangement, scope: _Scope, quotas: Quotas, chosen: 
         home = int(plan.home.ravel()[place])
         if home >= 0 and plan.may_be(place, home):
             plan.place(place, home)
+        elif plan.sets.ravel()[place] < 0:
+            plan.restore(place // plan.width)

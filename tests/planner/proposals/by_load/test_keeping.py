@@ -120,6 +120,13 @@ def test_a_broker_without_room_is_relieved_of_loads_too() -> None:
     assert found.moves == 1
 
 
+def test_what_finds_no_place_stays_even_if_its_racks_are_not_as_they_should() -> None:
+    snapshot = loaded(cluster("abca", (1,), (1,), (1,), (4, 1)), 0, 0, 0, 0)
+    full = with_disks(snapshot, {1: 1, 2: 1, 3: 1, 4: 40})
+    options = {"by": "in", "relieve_to": "10%", "allow_partial": True}
+    assert 0 < propose(problem(full, "relieve", "1", **options)).moves < 4
+
+
 def test_a_large_broker_is_relieved_of_bytes_near_the_bound() -> None:
     snapshot = large()
     held = {each.broker: each.before.bytes for each in propose(problem(snapshot, "balance")).brokers}
