@@ -98,11 +98,11 @@ class Policies:
                 self._take(key, result)
 
     def _take(self, key: bytes, result: DescribeConfigsResult) -> None:
-        if result.error_code and result.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-            self._refused[key] = result.error_code
-        for config in result.configs:
-            if config.name == POLICY and config.value is not None:
-                self._told[key] = "compact" in config.value.split(",")
+        policy = next((each.value for each in result.configs if each.name == POLICY), None)
+        if policy is not None:
+            self._told[key] = "compact" in policy.split(",")
+        elif result.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            self._refused[key] = result.error_code or ErrorCode.UNKNOWN_SERVER_ERROR
 
     def _tell(self, samples: Samples, due: Sequence[Topic]) -> None:
         layout = samples.layout

@@ -27,6 +27,7 @@ class Told:
 
     def __init__(self, **policies: str) -> None:
         self.policies, self.error, self.is_late = policies, 0, False
+        self.key = "cleanup.policy"
         self.asked: list[list[str]] = []
         self.clock, self.problems = ManualClock(), Problems()
         self.samples = Samples(Layout([Topic(each, each.encode(), 2) for each in policies]))
@@ -45,7 +46,7 @@ class Told:
         return ResponseFrame(key, version, 0, memoryview(answer))
 
     def _row(self, name: str) -> DescribeConfigsResult:
-        configs = [DescribeConfigsResourceResult("cleanup.policy", self.policies[name])]
+        configs = [DescribeConfigsResourceResult(self.key, self.policies[name])]
         return DescribeConfigsResult(self.error, None, 2, name, () if self.error else configs)
 
     async def close(self) -> None: ...
@@ -100,6 +101,14 @@ async def test_what_is_not_told_is_not_known_and_is_asked_for_again() -> None:
     ]
     told.is_late = False
     assert all((await told.follow()).known())
+
+
+async def test_an_answer_without_the_policy_counts_as_a_refusal() -> None:
+    told = Told(a="compact")
+    told.key = "retention.ms"
+    assert not any((await (await told.follow()).follow()).known())
+    assert len(told.asked) == 1
+    assert "refused (UNKNOWN_SERVER_ERROR)" in next(iter(told.problems.lines()))
 
 
 async def test_a_refusal_names_the_right_and_is_not_repeated_each_minute() -> None:
