@@ -32,8 +32,9 @@ CHUNK = 32
 """Partitions in a request."""
 ALONE = 16
 """Partitions of a broker whose last batch is read in a round, each by a request of its own."""
-PART_BYTES = 65_536
-"""Bytes of a partition. A larger batch is sent only to a request for nothing else (KIP-74)."""
+FEW, PART_BYTES, PART_BYTES_OF_FEW = 200, 65_536, 262_144
+"""Bytes of a partition; more where the sizes of few records are known. A larger batch is sent only to a
+request for nothing else (KIP-74)."""
 
 Whole = dict[int, tuple[int, int]]
 """By row, the bytes and the number of the records in whole batches. Both are 0 after an error."""
@@ -49,6 +50,8 @@ class Place(NamedTuple):
     offset: int
     last: int
     """The last offset of the partition."""
+    size: int
+    """Bytes to read."""
 
 
 class Appended:
@@ -65,7 +68,7 @@ class Appended:
         try:
             for start in range(0, len(places), CHUNK):
                 found |= await self._read(answer.broker, places[start : start + CHUNK], problems)
-            # Their batches are larger than PART_BYTES, or have lost records by now.
+            # Their batches are larger than what was asked for, or have lost records by now.
             others = [each for each in places if each.row not in found][:ALONE]
             for each in others:
                 found |= await self._read(answer.broker, [each._replace(offset=each.last)], problems)
@@ -106,10 +109,11 @@ def places_of(answer: Answer, samples: Samples, random: np.random.Generator) -> 
     count = latest - first
     order = np.lexsort((-count * mean, is_known))
     chosen = np.sort(order[count[order] > 0][:MOST])
-    fitting = PART_BYTES / np.maximum(mean, 1.0)
+    size = np.where(records < FEW, PART_BYTES_OF_FEW, PART_BYTES)
+    fitting = size / np.maximum(mean, 1.0)
     offsets = first + (random.random(len(rows)) * np.maximum(count - fitting, 0)).astype(np.int64)
     return [
-        Place(row, *samples.layout.name(row), int(offsets[each]), int(latest[each]) - 1)
+        Place(row, *samples.layout.name(row), int(offsets[each]), int(latest[each]) - 1, int(size[each]))
         for each, row in zip(chosen.tolist(), rows[chosen].tolist(), strict=True)
     ]
 
@@ -117,11 +121,11 @@ def places_of(answer: Answer, samples: Samples, random: np.random.Generator) -> 
 def request_of(places: Sequence[Place]) -> FetchRequest:
     """Return the request for these places. The broker waits for nothing."""
     rows = grouped(
-        (each.topic, FetchPartition(each.partition, fetch_offset=each.offset, partition_max_bytes=PART_BYTES))
+        (each.topic, FetchPartition(each.partition, fetch_offset=each.offset, partition_max_bytes=each.size))
         for each in places
     )
     topics = [FetchTopic(topic, partitions=partitions) for topic, partitions in rows.items()]
-    return FetchRequest(max_bytes=PART_BYTES * len(places), topics=topics)
+    return FetchRequest(max_bytes=sum(each.size for each in places), topics=topics)
 
 
 def whole_of(answer: FetchResponse, places: Sequence[Place]) -> Whole:

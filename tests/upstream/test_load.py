@@ -59,7 +59,7 @@ async def test_what_producers_and_consumers_did_is_found(
     assert exact.keys() == LOADS.keys() - estimated.keys()
     assert max(exact.values()) <= 0.02, exact
     assert max(estimated[each] for each in ("deleted", "compacted")) <= 0.1, estimated
-    # Records of 0 to 20 KB: a few intervals tell less of their mean size than the five minutes of a window.
+    # A few short intervals tell less of records of 0 to 20 KB than the minutes of a window.
     assert estimated["mixed"] <= 0.2, estimated
     assert outcome.consumer <= 0.05
     # Only the first answers of each broker are walked by topic: sizes, and offsets of the one that leads.

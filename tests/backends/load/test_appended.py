@@ -123,6 +123,17 @@ async def test_only_what_was_appended_since_the_last_time_is_read() -> None:
     assert read.broker.asked[0].topics[0].partitions[0].fetch_offset == 10
 
 
+async def test_less_is_read_where_the_sizes_of_many_records_are_known() -> None:
+    sizes = []
+    for records in (10, 1_000):
+        read = Read(Broker({0: {}}))
+        read.samples.learn(read.rows, np.array([100 * records]), np.array([records]))
+        read.samples.latest[:] = 9
+        await read.now()
+        sizes.append(read.broker.asked[0].topics[0].partitions[0].partition_max_bytes)
+    assert sizes == [262_144, 65_536]
+
+
 async def test_topics_that_are_not_compacted_are_not_read() -> None:
     read = Read(Broker({0: {}}))
     read.samples.tell_compacted(np.array([0], np.int8))
