@@ -88,7 +88,7 @@ class Trial:
             return
         browser = Browser(program)
         try:
-            page = browser.open("about:blank")
+            page = browser.open()
             page.resize(*WINDOW)
             page.go(f"http://{self.at.gateway.http}/")
             page.wait("document.querySelectorAll('#pace figure').length > 0")

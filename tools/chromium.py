@@ -89,10 +89,11 @@ class Browser:
         """Return the result of the work, which is done by the thread of the browser."""
         return self._thread.submit(work, *arguments, **named).result()
 
-    def open(self, url: str) -> "Page":
-        """Open a tab."""
+    def open(self, url: str = "") -> "Page":
+        """Open a tab, which is empty without a URL."""
         page = Page(self, self.do(self._tabs.new_page))
-        page.go(url)
+        if url:
+            page.go(url)
         return page
 
     def close_tabs(self) -> None:

@@ -253,7 +253,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder, running(Path(folder) / "data") as url:
         browser = Browser(program)
         try:
-            page = browser.open("about:blank")
+            page = browser.open()
             page.resize(*WIDE)
             sign_in(page, Path(folder), options.output)
             take_pictures(Operator(page, url, options.output))

@@ -65,7 +65,7 @@ def test_diagrams_of_states_are_tables(site: Path) -> None:
 
 
 def test_pages_fit_a_phone(site: Path, browser: Browser) -> None:
-    page = browser.open("about:blank")
+    page = browser.open()
     page.resize(PHONE)
     for each in sorted(site.glob("docs/*.html")):
         page.go(each.as_uri())

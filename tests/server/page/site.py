@@ -52,7 +52,7 @@ class Site:
         return page
 
     def page(self, path: str = "", before: str = "") -> Page:
-        page = self._browser.open("about:blank")
+        page = self._browser.open()
         page.before(before)
         page.resize(1280)
         page.go(self.url + path)
