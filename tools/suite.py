@@ -1,14 +1,16 @@
 """Run the parts of a suite of tests side by side: `python -m tools.suite unit|static|test|all [PART ...]`.
 
 A part is a command. It starts when the parts that it needs have passed and a lane is free. There are as many
-lanes as cores; `--beside N` gives N more to parts that mostly wait. One line says how each part ended and how
-long it took. The output of a part is in `build/suite/PART.log`; that of a part that failed is printed, too.
-The exit code is 1 if a part failed. Ctrl-C ends all parts.
+lanes as cores; `--beside N` gives N more to parts that mostly wait. One line says how each part ended, how
+long it took, and how much processor time it and the processes that it waited for have used. The output of a
+part is in `build/suite/PART.log`; that of a part that failed is printed, too. The exit code is 1 if a part
+failed. Ctrl-C ends all parts.
 """
 
 import argparse
 import os
 import re
+import resource
 import shlex
 import shutil
 import signal
@@ -39,6 +41,9 @@ class Running:
         self.lane = lane
         self.log = LOGS / f"{part.name}.log"
         self._started = time.monotonic()
+        self._code: int | None = None
+        self.cpu_seconds = 0.0
+        """Processor time, of a part that has ended."""
         program, *arguments = shlex.split(part.command)
         beside = str(Path(sys.executable).parent)
         found = sys.executable if program == "python" else shutil.which(program, path=beside)
@@ -63,7 +68,11 @@ class Running:
 
     def ended(self) -> int | None:
         """The exit code, or None while the part runs."""
-        return self._process.poll()
+        if self._code is None:
+            before = _cpu_seconds()
+            self._code = self._process.poll()
+            self.cpu_seconds = _cpu_seconds() - before
+        return self._code
 
     def interrupt(self) -> None:
         """Ask the processes of the part to end, as Ctrl-C does."""
@@ -79,6 +88,12 @@ class Running:
             os.killpg(self._process.pid, number)
         except ProcessLookupError:
             return
+
+
+def _cpu_seconds() -> float:
+    """Return the processor time of all children that have ended and were waited for, and of theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 class Suite:
@@ -147,13 +162,14 @@ class Suite:
         else:
             self._failed.append(name)
             print(f"----- {name}: {ended.part.command}\n{output.rstrip()}\n-----")
-        print(f"{'ok    ' if passed else 'FAILED'} {ended.seconds:5.0f} s  {name}{said}", flush=True)
+        times = f"{ended.seconds:5.0f} s {ended.cpu_seconds:5.0f} CPU s"
+        print(f"{'ok    ' if passed else 'FAILED'} {times}  {name}{said}", flush=True)
 
     def _report(self, seconds: float) -> None:
         for reason in sorted(self._skipped):
             print(f"skipped: {reason}")
         print(
-            f"{len(self._passed)} parts passed in {seconds:.0f} s"
+            f"{len(self._passed)} parts passed in {seconds:.0f} s, {_cpu_seconds():.0f} CPU s"
             + "".join(f", {name} FAILED" for name in self._failed)
         )
         if any(self._counts.values()):

@@ -23,8 +23,17 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_each_part_gets_a_line_and_the_tests_are_counted(capfd: pytest.CaptureFixture[str]) -> None:
     assert Suite([says("one", "3 passed, 1 skipped in 2s"), says("two", "4 passed in 1s")], 2).run()
     lines = capfd.readouterr().out.splitlines()
-    assert sorted(line.split()[3] for line in lines[:2]) == ["one", "two"]
+    assert sorted(line.split()[6] for line in lines[:2]) == ["one", "two"]
     assert lines[-1] == "7 passed, 0 failed, 1 skipped"
+
+
+def test_each_part_has_its_own_processor_time(capfd: pytest.CaptureFixture[str]) -> None:
+    busy = "import time; exec('while time.process_time() < 1.2: pass')"
+    parts = [Part("busy", f'python -c "{busy}"'), Part("waits", "sh -c 'sleep 0.1'")]
+    assert Suite(parts, 2).run()
+    used = {line.split()[6]: int(line.split()[3]) for line in capfd.readouterr().out.splitlines()[:2]}
+    assert used["busy"] >= 1
+    assert used["waits"] == 0
 
 
 def test_the_output_of_a_part_that_fails_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
