@@ -44,8 +44,8 @@ BYTES_EACH, BYTES_IN_ALL = 1024, 1.5 * 2**30
 class Subject:
     """A server and a connection to it."""
 
-    def __init__(self, folder: Path, settings: Mapping[str, str] | None = None) -> None:
-        self.server = Reassignd(folder, {**SLOW_EMBEDDED, **WITHOUT_SPARK, **(settings or {})})
+    def __init__(self, folder: Path, settings: Mapping[str, str] | None = None, brokers: int = 6) -> None:
+        self.server = Reassignd(folder, {**SLOW_EMBEDDED, **WITHOUT_SPARK, **(settings or {})}, brokers)
         self.connection: RawConnection
 
     def start(self) -> float:

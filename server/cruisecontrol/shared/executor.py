@@ -5,6 +5,7 @@ counts only partitions that have ended.
 """
 
 from datetime import UTC, datetime
+from itertools import islice
 from math import ceil
 from urllib.parse import parse_qs, urlsplit
 
@@ -18,6 +19,9 @@ from server.api.shared.job_rows import job_rows, tally
 from server.cruisecontrol.shared.call import CruiseControlCall
 from server.cruisecontrol.shared.capacities import MEGABYTE
 from server.cruisecontrol.shared.executions import executions, task_of
+
+LOOKED_AT = 1_000
+"""Partitions of a job whose orders tell its phase. A job can have a million, and clients poll."""
 
 IDLE = "NO_TASK_IN_PROGRESS"
 STARTING = "STARTING_EXECUTION"
@@ -90,8 +94,8 @@ def _reason(record: UserTask | None) -> str:
 
 def _phase(state: State, job: Job, row: JobRow) -> str:
     """Return the phase: everything that is left returns, waits for its first step, moves, or elects."""
-    left = [each for each in state.orders.reassignments.values() if each.job == job.id]
-    # Both end at the first partition that moves on, which is nearly always the first one.
+    own = (each for each in state.orders.reassignments.values() if each.job == job.id)
+    left = list(islice(own, LOOKED_AT)) if state.orders.open.get(job.id) else []
     if left and all(each.rolling_back for each in left):
         return STOPPING
     if left and not any(set(each.original) != set(each.target) for each in left):
