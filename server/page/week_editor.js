@@ -60,7 +60,8 @@ export class WeekEditor {
     };
     this.drawing.addEventListener("pointerdown", (event) => {
       const from = at(event);
-      if (!this.editable || !from.inside) return;
+      // A thumb scrolls: it uses the fields.
+      if (!this.editable || !from.inside || event.pointerType === "touch") return;
       event.preventDefault();
       this.drawing.setPointerCapture(event.pointerId);
       const open = this.week[from.day].some((each) => each.from <= from.minute && from.minute < each.to);
