@@ -14,13 +14,19 @@ _BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOT
 _END = "-----END CERTIFICATE-----\n"
 
 
-def server_context(certificate: Path, key: Path | None, client_ca: Path | None = None) -> ssl.SSLContext:
+def server_context(
+    certificate: Path,
+    key: Path | None,
+    client_ca: Path | None = None,
+    lowest: ssl.TLSVersion = ssl.TLSVersion.TLSv1_2,
+) -> ssl.SSLContext:
     """Return the context of a listener: its certificate chain, and its key unless the chain's file has it.
 
     With `client_ca` clients may present a certificate that one of these authorities has signed.
     Raises OSError (also `ssl.SSLError`) for files that cannot be used.
     """
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.minimum_version = lowest
     _load_files(context, certificate, key)
     if client_ca is not None:
         context.load_verify_locations(client_ca)

@@ -33,7 +33,7 @@ html_theme_options = {"navigation_with_keys": True}
 
 NAVIGATION = {
     "Start": ["install", "guide", "console", "recipes", "/examples/README"],
-    "Ways to run it": ["gateway", "high-availability", "kubernetes", "embedded", "zookeeper"],
+    "Ways to run it": ["gateway", "high-availability", "kubernetes", "strimzi", "embedded", "zookeeper"],
     "Plans": ["proposals", "load", "planner", "pace", "cruise-control"],
     "Operations": ["operations", "troubleshooting", "faq", "observability", "security"],
     "Reference": ["cli", "configuration", "api", "metrics", "errors", "glossary"],

@@ -1,9 +1,9 @@
-"""Build what is released: `make dist`, or `python -m tools.dist [--image] [--spark] [--folder dist]`.
+"""Build what is released: `make dist`, or `python -m tools.dist [--image] [--spark] [--strimzi]`.
 
 The wheel, the source distribution, the Helm chart, a list of the components (CycloneDX), and SHA256SUMS of
 all of them. The same commit gives the same bytes: all times are those of the commit, or SOURCE_DATE_EPOCH.
 `--image` also builds the container image with buildah or podman, into an archive that they and Docker load,
-and `--spark` the image with Spark.
+`--spark` the image with Spark, and `--strimzi` the one for Strimzi's pod of Cruise Control.
 
 The version is that of `reassignd/config/version.py`. It must also be that of the chart and of the newest
 section of CHANGELOG.md, and a commit with tags for versions must have the tag `v` and this version.
@@ -29,10 +29,12 @@ from reassignd import __version__
 ROOT = Path(__file__).resolve().parent.parent
 CHART = ROOT / "deploy" / "helm" / "reassignd"
 CONTAINER = ROOT / "deploy" / "container"
+STRIMZI = ROOT / "deploy" / "strimzi"
 REQUIREMENTS = ROOT / "requirements" / "run.txt"
 IMAGE_REQUIREMENTS = {
     "slim": ROOT / "requirements" / "image.txt",
     "spark": ROOT / "requirements" / "image-spark.txt",
+    "strimzi": ROOT / "requirements" / "image-strimzi.txt",
 }
 """What is in the image, by target of the Containerfile."""
 BASE = "python:3.13-slim"
@@ -175,7 +177,7 @@ def components(folder: Path, time: int) -> Path:
     return path
 
 
-def image(folder: Path, time: int, base: str, *, spark: bool = False, offline: bool = False) -> Path:
+def image(folder: Path, time: int, base: str, target: str = "slim", *, offline: bool = False) -> Path:
     """Build the image into an archive that `podman load` and `docker load` read.
 
     With `offline` the wheels of the dependencies are fetched before the build, by this Python: that of the
@@ -186,8 +188,7 @@ def image(folder: Path, time: int, base: str, *, spark: bool = False, offline: b
         raise SystemExit(
             "tools.dist: buildah or podman is needed for --image (Debian: apt-get install buildah)"
         )
-    target = "spark" if spark else "slim"
-    tag = f"{__version__}-spark" if spark else __version__
+    tag = __version__ if target == "slim" else f"{__version__}-{target}"
     path = folder / f"reassignd-image-{tag}.tar"
     path.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(prefix="reassignd-image-") as scratch:
@@ -220,6 +221,7 @@ def _fill(context: Path, folder: Path, requirements: Path, *, offline: bool) -> 
     """
     for source in (*CONTAINER.iterdir(), requirements):
         shutil.copy(source, context)
+    shutil.copytree(STRIMZI, context / "strimzi", ignore=shutil.ignore_patterns("__pycache__"))
     wheels = context / "wheels"
     wheels.mkdir()
     [wheel] = folder.glob(f"reassignd-{__version__}-*.whl")
@@ -249,6 +251,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, default=ROOT / "dist", help="where the files go")
     parser.add_argument("--image", action="store_true", help="build the container image too")
     parser.add_argument("--spark", action="store_true", help="build the image with Spark too")
+    parser.add_argument("--strimzi", action="store_true", help="build the image for Strimzi too")
     parser.add_argument("--base", default=BASE, help=f"base image with Python 3.11 or later (default {BASE})")
     parser.add_argument(
         "--offline", action="store_true", help="fetch the wheels of the image before its build"
@@ -262,10 +265,9 @@ def main(arguments: list[str] | None = None) -> int:
     chart(folder, time)
     components(folder, time)
     checksums(folder)  # Also of what is there if an image cannot be built.
-    if given.image:
-        image(folder, time, given.base, offline=given.offline)
-    if given.spark:
-        image(folder, time, given.base, spark=True, offline=given.offline)
+    wanted = {"slim": given.image, "spark": given.spark, "strimzi": given.strimzi}
+    for target in (name for name, is_wanted in wanted.items() if is_wanted):
+        image(folder, time, given.base, target, offline=given.offline)
     checksums(folder)
     for path in sorted(folder.iterdir()):
         print(f"{path.stat().st_size:>12,}  {path.name}")

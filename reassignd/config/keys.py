@@ -73,6 +73,9 @@ class HttpKeys:
         FILE, "", "Certificate chain (PEM) of the HTTP listener. If set, it accepts TLS connections only."
     )
     http_tls_key_file = Key(FILE, "", "Private key (PEM), if it is not in the certificate file.")
+    http_tls_min_version = Key(
+        choice("TLSv1.2", "TLSv1.3"), "TLSv1.2", "Lowest version of TLS that the HTTP listener accepts."
+    )
     http_tls_client_ca_file = Key(
         FILE,
         "",

@@ -18,6 +18,8 @@ from server.http.allowed_hosts import AllowedHosts, is_local
 
 log = logging.getLogger(__name__)
 
+TLS_VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
+
 
 class HttpAccess(NamedTuple):
     """The conditions under which HTTP requests are served."""
@@ -102,4 +104,5 @@ def _tls(settings: Settings) -> ssl.SSLContext | None:
         return None
     # Client certificates are optional in the handshake. `Access` requires them for /v1 only, so that probes
     # and scrapers, which have none, reach /healthz, /readyz and /metrics.
-    return checked_server_context("http.tls", certificate, key, client_ca)
+    lowest = TLS_VERSIONS[settings.http_tls_min_version]
+    return checked_server_context("http.tls", certificate, key, client_ca, lowest)

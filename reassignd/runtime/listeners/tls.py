@@ -92,7 +92,11 @@ def listener_tls(settings: Settings) -> ssl.SSLContext | None:
 
 
 def checked_server_context(
-    setting: str, certificate: Path, key: Path | None, client_ca: Path | None = None
+    setting: str,
+    certificate: Path,
+    key: Path | None,
+    client_ca: Path | None = None,
+    lowest: ssl.TLSVersion = ssl.TLSVersion.TLSv1_2,
 ) -> ssl.SSLContext:
     """Return `server_context`, and warn of a key that others can read. A changed certificate is read again.
 
@@ -101,7 +105,7 @@ def checked_server_context(
 
     def read(path: Path) -> ssl.SSLContext:
         try:
-            return server_context(path, key, client_ca)
+            return server_context(path, key, client_ca, lowest)
         except OSError as error:
             files = ", ".join(str(file) for file in (path, key, client_ca) if file is not None)
             raise SettingError(f"cannot use the {setting} files: {files}: {error}") from error
