@@ -254,8 +254,9 @@ def propose_for(snapshot: Snapshot, goal_options: GoalOptions) -> Proposal:
         raise ProposalError(
             [f"the snapshot is not complete: topic {hole[0]} has no partition {hole[1]}; take a new snapshot"]
         )
-    moving = {key for key, row in snapshot.partitions.items() if row.target}
-    if deleting := {row.topic for row in snapshot.partitions.values() if row.deleting}:
+    changing = [row for row in snapshot.partitions.values() if row.target is not None]
+    moving = {(row.topic, row.partition) for row in changing if not row.deleting}
+    if deleting := {row.topic for row in changing if row.deleting}:
         chosen = goal_options.topics
         goal_options = goal_options._replace(topics=lambda topic: topic not in deleting and chosen(topic))
     try:

@@ -7,8 +7,10 @@ kinds are null.
 import json
 import math
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
@@ -180,15 +182,13 @@ class Snapshot(NamedTuple):
 
     def hole(self) -> TOPIC_PARTITION | None:
         """Return the first partition that is missing below the highest number of its topic, or None."""
-        highest: dict[str, int] = {}
-        for topic, number in self.partitions:
-            highest[topic] = max(number, highest.get(topic, 0))
-        if sum(highest.values()) + len(highest) == len(self.partitions):
+        counts = Counter(map(itemgetter(0), self.partitions))
+        if all(number < counts[topic] for topic, number in self.partitions):
             return None
         missing = (
             (topic, number)
-            for topic in sorted(highest)
-            for number in range(highest[topic])
+            for topic in sorted(counts)
+            for number in range(counts[topic])
             if (topic, number) not in self.partitions
         )
         return next(missing, None)

@@ -55,7 +55,7 @@ def _excess(problem: Problem, before: Ints, after: Ints) -> tuple[int, int, int,
     """Return the excess of racks before and after the plan, then that of topics."""
     table = problem.table
     # Before the plan, drained brokers still count as places.
-    lengths = np.unique([*(before >= 0).sum(axis=1), *(after >= 0).sum(axis=1)]).tolist()
+    lengths = np.union1d((before >= 0).sum(axis=1), (after >= 0).sum(axis=1)).tolist()
     present = Layout([node._replace(usable=True) for node in problem.nodes], table.brokers, lengths)
     racks, topics = present.total_excess(before[table.free]), _topic_excess(problem, before)
     if problem.goal.changes_order_only:
