@@ -17,7 +17,7 @@ from msgspec import Meta, Struct
 
 from common.clock import Clock, RealClock, wall_clock
 from common.error_codes import ErrorCode
-from common.tasks import in_slices
+from common.tasks import in_slices, spawn
 from controller.model.cluster import (
     NO_LEADER,
     Partition,
@@ -154,6 +154,9 @@ class Inventories:
         self._inventory: Inventory | None = None
         self._valid_until = float("-inf")
         self._counting = asyncio.Lock()
+        self._rows = 0
+        """What the last inventory has counted."""
+        self._renewal: asyncio.Task[None] | None = None
 
     async def recent(self) -> Inventory:
         """Return an inventory that may be shared with other requests."""
@@ -161,6 +164,22 @@ class Inventories:
             if self._inventory is None or self._clock.now() >= self._valid_until:
                 return await self._keep_new()
             return self._inventory
+
+    async def at_hand(self) -> Inventory:
+        """Return the last inventory at once, however old; meanwhile a newer one is counted if it is too old.
+
+        For answers that clients poll, and that say when their numbers were counted. That of a small cluster
+        is new.
+        """
+        last = self._inventory
+        if last is None or self._rows <= SMALL:
+            return await self.recent()
+        if self._clock.now() >= self._valid_until and (self._renewal is None or self._renewal.done()):
+            self._renewal = spawn(self._renew(), "inventory")
+        return last
+
+    async def _renew(self) -> None:
+        await self.recent()
 
     async def new(self) -> Inventory:
         """Return an inventory that was begun after this call."""
@@ -170,8 +189,8 @@ class Inventories:
     async def _keep_new(self) -> Inventory:
         self._inventory = await self._count()
         numbers = self._inventory.topics.values()
-        rows = sum(each.partitions + each.reassigning for each in numbers)
-        seconds = 0.0 if rows <= SMALL else min(rows * SECONDS_PER_ROW, MAX_SECONDS)
+        self._rows = sum(each.partitions + each.reassigning for each in numbers)
+        seconds = 0.0 if self._rows <= SMALL else min(self._rows * SECONDS_PER_ROW, MAX_SECONDS)
         self._valid_until = self._clock.now() + seconds
         return self._inventory
 

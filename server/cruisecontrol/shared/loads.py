@@ -17,7 +17,7 @@ from controller.model.replicas import Replicas
 from controller.state.cluster import Disk
 from controller.state.state import State
 from server.api.shared.call import ApiServices
-from server.api.shared.inventory import BrokerNumbers
+from server.api.shared.inventory import BrokerNumbers, Inventory
 from server.api.shared.proposals import ProposedBroker, ProposedLoad
 from server.cruisecontrol.shared.capacities import KILOBYTE, MEGABYTE, UNKNOWN, Capacities, Capacity
 
@@ -113,7 +113,11 @@ class ClusterLoad(Struct):
 
 async def broker_rows(services: ApiServices, capacities: Capacities) -> list[BrokerRow]:
     """Return the brokers as the cluster is, in order of their ids."""
-    inventory = await services.inventories.recent()
+    return counted_rows(services, capacities, await services.inventories.recent())
+
+
+def counted_rows(services: ApiServices, capacities: Capacities, inventory: Inventory) -> list[BrokerRow]:
+    """Return the brokers with what the inventory has counted, in order of their ids."""
     state = services.state
     measured = {} if services.load is None else {row.broker: row for row in services.load.by_broker()}
     holding = {broker for broker, each in inventory.brokers.items() if each.replicas}

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from server.cruisecontrol.shared.call import CruiseControlCall
 from server.cruisecontrol.shared.goals import BY_NAME, FULLEST, Evidence
-from server.cruisecontrol.shared.loads import BrokerRow, broker_rows
+from server.cruisecontrol.shared.loads import BrokerRow, counted_rows
 
 
 class GoalViolation(Struct, rename="camel"):
@@ -33,8 +33,8 @@ class GoalViolation(Struct, rename="camel"):
 
 async def goal_violations(call: CruiseControlCall) -> list[GoalViolation]:
     """Return one violation with all goals that are violated, or none."""
-    inventory = await call.room.services.inventories.recent()
-    rows = await broker_rows(call.room.services, call.room.capacities())
+    inventory = await call.room.services.inventories.at_hand()
+    rows = counted_rows(call.room.services, call.room.capacities(), inventory)
     now = Evidence(rows, 0, 0, frozenset())
     violated = [name for name in call.room.detected if BY_NAME[name.lower()].judge(now) is True]
     if not violated:

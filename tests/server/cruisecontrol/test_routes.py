@@ -232,3 +232,12 @@ async def test_no_active_instance_is_a_model_that_is_not_ready() -> None:
     status, text = await client.error("GET", "state")
     assert status == 500
     assert "NotEnoughValidWindowsException: no instance is active" in text
+
+
+def test_least_roles_are_those_of_cruise_control() -> None:
+    lightest = {"kafka_cluster_state", "user_tasks", "review_board", "permissions"}
+    starting = {"bootstrap", "train"}
+    for each in table.ENDPOINTS:
+        reads = each.method == "GET" and each.name not in starting
+        role = ClientRole.VIEWER if each.name in lightest else ClientRole.USER if reads else ClientRole.ADMIN
+        assert each.role is role, each.name
