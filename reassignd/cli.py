@@ -202,8 +202,16 @@ def serve(
     run(settings, demo_topics=demo_topics)
 
 
+COMPLETES = "_REASSIGND_COMPLETE"
+"""The variable by which a shell asks for its script, or for completions."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code."""
+    if COMPLETES in os.environ:
+        from reassignd.completion_scripts import use_own_scripts
+
+        use_own_scripts()
     try:
         code = cli.main(arguments, prog_name="reassignd", standalone_mode=False)
     except click.NoSuchOption as error:
