@@ -149,15 +149,16 @@ def unknown_rates(problem: Problem) -> UnknownRates:
 def _needed(problem: Problem) -> Flags:
     """Return the partitions whose load a plan depends on.
 
-    They may change, or add to the load of a broker that may get something. Nobody writes to the ones without
-    a leader.
+    They may change, or add to the load of a broker that is relieved or may get something. Nobody writes to
+    the ones without a leader.
     """
-    table = problem.table
-    receives = np.isin(table.brokers, [node.id for node in problem.nodes if node.receives])
+    table, relieved = problem.table, problem.goal.relieve
+    parts = [node.id for node in problem.nodes if node.receives or node.id in relieved]
+    takes_part = np.isin(table.brokers, parts)
     by_leader_only = {"out", "leaders-in"}.issuperset(problem.goal.loads)
     lists = table.replicas[:, :1] if by_leader_only else table.replicas
-    loads_receiver = ((lists >= 0) & receives[lists]).any(axis=1)
-    needed: Flags = table.free | (loads_receiver & (table.leader >= 0))
+    adds = ((lists >= 0) & takes_part[lists]).any(axis=1)
+    needed: Flags = table.free | (adds & (table.leader >= 0))
     return needed
 
 

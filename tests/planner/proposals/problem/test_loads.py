@@ -75,6 +75,13 @@ def test_a_rate_is_needed_where_a_broker_with_the_load_may_receive(
     assert [bool(each) for each in unknown_rates(foo_1)] == [needed, not needed]
 
 
+def test_the_rates_of_a_relieved_broker_are_needed_also_if_it_may_get_nothing() -> None:
+    snapshot = loaded(cluster("---", (1,), (2,)), 100, None)
+    goal = BY_LOAD._replace(even_counts=False, relieve=frozenset({2}), receive_nothing=frozenset({2}))
+    problem = problem_of(snapshot, goal._replace(relieve_loads=True), moving={("foo", 1)})
+    assert unknown_rates(problem).needed
+
+
 def test_a_partition_that_stays_without_a_leader_needs_no_rate() -> None:
     snapshot = loaded(cluster("---", (1,), (2,)), 100, None)
     dead = failing(snapshot, offline={2})
