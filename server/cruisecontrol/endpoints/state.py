@@ -35,7 +35,7 @@ class StateParameters(Parameters, kw_only=True):
     substates: Annotated[
         Names, Meta(description="`monitor`, `analyzer`, `executor`, `anomaly_detector`.")
     ] = field(default_factory=list)
-    verbose: Annotated[bool, Meta(description="No effect.")] = False
+    verbose: Annotated[bool, Meta(description="With up to 100 partitions that move, and that wait.")] = False
     super_verbose: Annotated[bool, Meta(description="No effect.")] = False
 
 
@@ -141,7 +141,7 @@ async def state(call: CruiseControlCall, given: StateParameters) -> CruiseContro
     if "monitor" in asked:
         answer.monitor = _monitor(call, load)
     if "executor" in asked:
-        answer.executor = await executor_state(call)
+        answer.executor = await executor_state(call, verbose=given.verbose)
     if "analyzer" in asked:
         answer.analyzer = _analyzer(call, load)
     if "anomaly_detector" in asked:

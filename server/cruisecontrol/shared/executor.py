@@ -4,6 +4,7 @@ Strimzi reads the bytes and the time of the start from it. Bytes are those that 
 counts only partitions that have ended.
 """
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import islice
 from math import ceil
@@ -11,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from msgspec import UNSET, Struct, UnsetType
 
-from controller.model.cluster import Job
+from controller.model.cluster import Job, Partition, Reassignment
 from controller.model.tasks import UserTask
 from controller.state.state import State
 from server.api.shared.job_rows import Job as JobRow
@@ -19,15 +20,29 @@ from server.api.shared.job_rows import job_rows, tally
 from server.cruisecontrol.shared.call import CruiseControlCall
 from server.cruisecontrol.shared.capacities import MEGABYTE
 from server.cruisecontrol.shared.executions import executions, task_of
+from server.cruisecontrol.shared.results import ExecutionProposal, PartitionName
 
 LOOKED_AT = 1_000
 """Partitions of a job whose orders tell its phase. A job can have a million, and clients poll."""
+LISTED = 100
+"""Partitions that are listed as moving, and as waiting, if the client asks for them."""
 
 IDLE = "NO_TASK_IN_PROGRESS"
 STARTING = "STARTING_EXECUTION"
 MOVING_REPLICAS = "INTER_BROKER_REPLICA_MOVEMENT_TASK_IN_PROGRESS"
 MOVING_LEADERS = "LEADER_MOVEMENT_TASK_IN_PROGRESS"
 STOPPING = "STOPPING_EXECUTION"
+
+
+class ExecutionTask(Struct, rename="camel"):
+    """A partition of an execution."""
+
+    execution_id: int
+    state: str
+    proposal: ExecutionProposal
+    broker_id: int
+    """Its leader."""
+    type: str = "INTER_BROKER_REPLICA_ACTION"
 
 
 class ExecutorState(Struct, rename="camel"):
@@ -45,14 +60,16 @@ class ExecutorState(Struct, rename="camel"):
     total_data_to_move: int | UnsetType = UNSET
     finished_data_movement: int | UnsetType = UNSET
     maximum_concurrent_partition_movements_per_broker: int | UnsetType = UNSET
+    in_progress_partition_movement: list[ExecutionTask] | UnsetType = UNSET
+    pending_partition_movement: list[ExecutionTask] | UnsetType = UNSET
     error: str | UnsetType = UNSET
     recently_removed_brokers: list[int] = []
     """Those that get no new partitions, however long ago they were drained."""
     recently_demoted_brokers: list[int] = []
 
 
-async def executor_state(call: CruiseControlCall) -> ExecutorState:
-    """Return what the oldest job of this API does."""
+async def executor_state(call: CruiseControlCall, *, verbose: bool = False) -> ExecutorState:
+    """Return what the oldest job of this API does; if `verbose`, with some of its partitions."""
     running = executions(call.state)
     removed = sorted(call.state.settings.excluded_brokers)
     if not running:
@@ -60,7 +77,42 @@ async def executor_state(call: CruiseControlCall) -> ExecutorState:
     [row] = await job_rows(call.call, running[:1], await tally(call.call))
     shown = _of_job(call.state, running[0], row)
     shown.recently_removed_brokers = removed
+    if verbose:
+        moving = islice(_moving(call.state, running[0]), LISTED)
+        waiting = islice(_waiting(call.state, running[0]), LISTED)
+        shown.in_progress_partition_movement = [_task(each, "IN_PROGRESS") for each in moving]
+        shown.pending_partition_movement = [_task(each, "PENDING") for each in waiting]
     return shown
+
+
+_Row = tuple[Partition, Reassignment]
+
+
+def _moving(state: State, job: Job) -> Iterator[_Row]:
+    """Yield the partitions of the job that have a step in flight."""
+    for key in state.in_flight:
+        partition, order = state.cluster.partition(*key), state.orders.reassignments.get(key)
+        if partition is not None and order is not None and order.job == job.id:
+            yield partition, order
+
+
+def _waiting(state: State, job: Job) -> Iterator[_Row]:
+    """Yield the partitions of the job that have none, of the first that it has left."""
+    for order in islice(_left(state, job), LOOKED_AT):
+        partition = state.cluster.partition(*order.key)
+        if partition is not None and order.key not in state.in_flight:
+            yield partition, order
+
+
+def _left(state: State, job: Job) -> Iterator[Reassignment]:
+    return (each for each in state.orders.reassignments.values() if each.job == job.id)
+
+
+def _task(row: _Row, state: str) -> ExecutionTask:
+    partition, order = row
+    name = PartitionName(partition.topic, partition.partition)
+    proposal = ExecutionProposal(name, partition.leader, order.original, order.target)
+    return ExecutionTask(order.job, state, proposal, partition.leader)
 
 
 def _of_job(state: State, job: Job, row: JobRow) -> ExecutorState:
@@ -94,8 +146,7 @@ def _reason(record: UserTask | None) -> str:
 
 def _phase(state: State, job: Job, row: JobRow) -> str:
     """Return the phase: everything that is left returns, waits for its first step, moves, or elects."""
-    own = (each for each in state.orders.reassignments.values() if each.job == job.id)
-    left = list(islice(own, LOOKED_AT)) if state.orders.open.get(job.id) else []
+    left = list(islice(_left(state, job), LOOKED_AT)) if state.orders.open.get(job.id) else []
     if left and all(each.rolling_back for each in left):
         return STOPPING
     if left and not any(set(each.original) != set(each.target) for each in left):

@@ -137,13 +137,15 @@ _SUMMARY = record(
     provisionStatus=one_of("UNDER_PROVISIONED", "RIGHT_SIZED", "OVER_PROVISIONED", "UNDECIDED"),
     provisionRecommendation=TEXT,
 )  # fmt: skip
+_PROPOSAL = record(
+    topicPartition=record(topic=TEXT, partition=INT), oldLeader=INT, oldReplicas=many(INT),
+    newReplicas=many(INT),
+)  # fmt: skip
+_EXECUTION_TASK = record(
+    executionId=INT, type=TEXT, state=one_of("PENDING", "IN_PROGRESS"), proposal=_PROPOSAL, brokerId=INT
+)
 _OPTIMIZATION = record(
-    {
-        "proposals": many(record(
-            topicPartition=record(topic=TEXT, partition=INT), oldLeader=INT, oldReplicas=many(INT),
-            newReplicas=many(INT),
-        )),
-    },
+    {"proposals": many(_PROPOSAL)},
     version=VERSION,
     summary=_SUMMARY,
     goalSummary=many(record(
@@ -186,6 +188,7 @@ _VIOLATION = record(
     status=TEXT, fixableViolatedGoals=many(TEXT), unfixableViolatedGoals=many(TEXT),
 )  # fmt: skip
 _NONE = one_of([])
+_EXECUTOR_LISTS = ("inProgressPartitionMovement", "pendingPartitionMovement")
 _EXECUTOR_COUNTS = (
     "numTotalPartitionMovements", "numFinishedPartitionMovements", "numInProgressPartitionMovements",
     "numPendingPartitionMovements", "numTotalLeadershipMovements", "numFinishedLeadershipMovements",
@@ -210,6 +213,7 @@ STATE = record(
         ),
         "ExecutorState": record(
             dict.fromkeys(("triggeredUserTaskId", "triggeredTaskReason", "error"), TEXT)
+            | dict.fromkeys(_EXECUTOR_LISTS, many(_EXECUTION_TASK))
             | dict.fromkeys(_EXECUTOR_COUNTS, INT),
             state=one_of(
                 "NO_TASK_IN_PROGRESS", "STARTING_EXECUTION", "STOPPING_EXECUTION",

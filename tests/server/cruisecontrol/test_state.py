@@ -7,7 +7,9 @@ import pytest
 from controller.messages.job_events import Pause
 from controller.state.cluster import Disk
 from tests.builders import InMemoryController, partition
-from tests.server.cruisecontrol.client import CruiseControlClient
+from tests.server.api.proposal_client import answer
+from tests.server.cruisecontrol.client import BROKERS, CruiseControlClient
+from tests.server.cruisecontrol.schemas import check
 
 
 @pytest.fixture
@@ -30,6 +32,19 @@ async def test_an_execution_is_told_with_its_bytes_and_its_start(client: CruiseC
     assert re.search(r"Date: \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", executor["triggeredTaskReason"])
     assert (executor["totalDataToMove"], executor["finishedDataMovement"]) == (1, 0)
     assert answer.keys() == {"ExecutorState", "version"}
+
+
+async def test_partitions_that_move_and_that_wait_are_listed_on_demand(client: CruiseControlClient) -> None:
+    changes = {f"foo_{number}": ([1, 2, 3], [4, 2, 3]) for number in range(3)}
+    client.answer = answer({"brokers": BROKERS}, **changes)
+    client.controller.with_limits(partitions=1)
+    await client.ok("POST", "rebalance?dryrun=false")
+    sent = await client.send("GET", "state?substates=executor&verbose=true")
+    executor = check("GET state", 200, sent.text)["ExecutorState"]
+    [moving] = executor["inProgressPartitionMovement"]
+    assert (moving["state"], moving["proposal"]["newReplicas"]) == ("IN_PROGRESS", [4, 2, 3])
+    waiting = [row["proposal"]["topicPartition"]["partition"] for row in executor["pendingPartitionMovement"]]
+    assert sorted([*waiting, moving["proposal"]["topicPartition"]["partition"]]) == [0, 1, 2]
 
 
 async def test_the_reason_of_an_execution_is_told(client: CruiseControlClient) -> None:
