@@ -145,3 +145,10 @@ class JavaClient(JavaShell):
 
     def __init__(self, bootstrap: str, *config: Path) -> None:
         super().__init__("tools-4.3", "ClientShell.java", bootstrap, *map(str, config))
+
+
+class StrimziOperators(JavaShell):
+    """The requests of Strimzi's operators to Cruise Control's API; they are those of StrimziShell.java."""
+
+    def __init__(self) -> None:
+        super().__init__("tools-4.3", "StrimziShell.java")

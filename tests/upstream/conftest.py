@@ -70,8 +70,11 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
 def two_brokers(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[str, KafkaCluster]]:
-    """A version of Kafka, and two brokers of it. A slow machine does not fence them."""
-    spec = Spec(2, request.param, settings={"broker.session.timeout.ms": "60000"})
+    """A version of Kafka, and two brokers of it. A slow machine does not fence them.
+
+    Reassignments can be held in flight.
+    """
+    spec = Spec(2, request.param, settings=SMALL_FETCHES | {"broker.session.timeout.ms": "60000"})
     with running_kafka(spec, folder=tmp_path_factory.mktemp("two")) as cluster:
         yield request.param, cluster
 
