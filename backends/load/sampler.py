@@ -136,7 +136,8 @@ class Sampler:
         await asyncio.gather(*(sample(broker, at * pause) for at, broker in enumerate(live)))
         now = self._clock.now()
         is_due = now - self._groups_at >= self._timing.groups
-        if is_due or self._rounds == 1 or any(each.is_new for each in self._sources):
+        # The second time is soon: until then nothing is known of bytes out, and plans by them are refused.
+        if is_due or self._rounds <= 2 or any(each.is_new for each in self._sources):
             self._groups_at = now
             self._group_problems.begin()
             await self._measure_out(live)

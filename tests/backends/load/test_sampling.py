@@ -230,6 +230,16 @@ async def test_what_groups_commit_was_read(world: Sampled) -> None:
     assert world.load.rates("cold", 0) == Rates(0, 0, 0, 0, 0, 0)
 
 
+async def test_bytes_out_are_known_with_the_first_rates(world: Sampled) -> None:
+    world.frames.committed = lambda: int(2 * world.harness.clock.now())
+    await world.sampled(rounds=1)
+    await world.harness.advance(TIMING.sample * 0.4)  # The second round has ended, and the third not begun.
+    rates = world.load.rates("hot", 0)
+    assert rates is not None
+    assert rates.bytes_in == pytest.approx(1024, rel=0.01)
+    assert rates.bytes_out == pytest.approx(2 * 1024, rel=0.15)
+
+
 async def test_a_move_does_not_change_what_was_measured(world: Sampled) -> None:
     await world.sampled(rounds=5)
     await world.harness.alter({"hot-0": [4, 5, 6]})
