@@ -43,5 +43,7 @@ export function movesText({ moving_in: incoming, moving_out: outgoing, rate_in: 
 export const planAddress = (query) => `#/plan/propose?${new URLSearchParams(query)}`;
 export const planLink = (text, query, kind = "") => h("a", { class: `button ${kind}`, href: planAddress(query) }, text);
 
+export const topicAddress = (topic) => `#/topics/${encodeURIComponent(topic)}`;
+
 // A regular expression that matches exactly this topic.
 export const onlyTopic = (topic) => topic.replace(/[.]/g, "\\.");

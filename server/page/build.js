@@ -18,6 +18,10 @@ export function meter(value, total, text, label = text) {
 export const facts = (rows) => h("dl", { class: "facts" }, rows.filter(([, value]) => value !== null && value !== undefined && value !== "")
   .map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
 
+// Where a page is: links to the pages above it, as [text, address], and its own name.
+export const crumbs = (above, name) =>
+  h("nav", { class: "crumbs", "aria-label": "Where this page is" }, above.flatMap(([text, href]) => [h("a", { href }, text), " / "]), name);
+
 export const button = (text, onclick, kind = "", more = {}) => h("button", { type: "button", class: kind, onclick, ...more }, text);
 
 // The names of what is chosen as chips, each with a button that calls `remove(name)`. `show` takes all names.

@@ -1,6 +1,7 @@
 // A partition in words and badges, and the columns of lists of partitions.
 "use strict";
 
+import { topicAddress } from "./broker_words.js";
 import { badge } from "./build.js";
 import { h, namedLink } from "./dom.js";
 import { bytes } from "./format.js";
@@ -23,7 +24,7 @@ export const partitionHealth = ({ health }) => badge(HEALTH_KINDS[health] ?? "",
 export const sizeText = ({ size }) => (size === null ? "not known" : bytes(size));
 
 export const partitionName = ({ topic, partition }) => `${topic}-${partition}`;
-export const partitionLink = (row) => namedLink(`#/topics/${encodeURIComponent(row.topic)}/${row.partition}`, partitionName(row));
+export const partitionLink = (row) => namedLink(`${topicAddress(row.topic)}/${row.partition}`, partitionName(row));
 
 // A partition at rest is not worth a badge in a list.
 const stateOf = (row) => (row.state === "at rest" ? null : partitionState(row));

@@ -2,14 +2,15 @@
 "use strict";
 
 import { RequestError, UnreachableError, get } from "./api.js";
+import { topicAddress } from "./broker_words.js";
 import { element, h, keyed, setAttribute, setHidden, setText } from "./dom.js";
 
 const PAUSE_MS = 150; // between the last key and the search
 const SHOWN = 10;
 
 const ADDRESSES = {
-  topic: (name) => `#/topics/${encodeURIComponent(name)}`,
-  partition: (name) => `#/topics/${encodeURIComponent(name.slice(0, name.lastIndexOf("-")))}/${name.slice(name.lastIndexOf("-") + 1)}`,
+  topic: topicAddress,
+  partition: (name) => `${topicAddress(name.slice(0, name.lastIndexOf("-")))}/${name.slice(name.lastIndexOf("-") + 1)}`,
   broker: (name) => `#/brokers/${name}`,
   job: (name) => `#/jobs/${name}`,
 };

@@ -3,7 +3,7 @@
 
 import { get } from "../api.js";
 import { showBasis } from "../basis.js";
-import { badge, button, facts, meter } from "../build.js";
+import { badge, button, crumbs, facts, meter } from "../build.js";
 import { flags, movesText, percent, planLink, sized, stateBadge } from "../broker_words.js";
 import { h, setText } from "../dom.js";
 import { bytes, count, counted } from "../format.js";
@@ -64,7 +64,7 @@ function newView(root, id) {
     partitions: h("section", { class: "card", "aria-label": "Partitions" }, h("h2", {}, "Partitions")),
   };
   root.append(
-    h("nav", { class: "crumbs", "aria-label": "Where this page is" }, h("a", { href: "#/brokers" }, "Brokers"), ` / ${id}`),
+    crumbs([["Brokers", "#/brokers"]], id),
     h("div", { class: "page-head start" }, h("h1", {}, `Broker ${id}`), view.badges),
     view.actions, view.check, view.trouble,
     h("div", { class: "cards" },

@@ -2,6 +2,7 @@
 "use strict";
 
 import { RequestError, get } from "../api.js";
+import { crumbs } from "../build.js";
 import { h, section, setHidden, setText } from "../dom.js";
 import { capital, duration } from "../format.js";
 import { JobCard } from "../job_card.js";
@@ -48,8 +49,7 @@ class JobPage {
     const label = `Partitions of job ${number} in the order of their names; Enter shows those of a topic`;
     this.strip = new Strip(strip, { label, choose: ({ topic }) => this.parts.choose(topic) });
     this.stripReader = new Reader(() => this.#loadStrip(), STRIP_MS);
-    const crumbs = h("nav", { class: "crumbs", "aria-label": "Where this page is" }, h("a", { href: "#/jobs" }, "Jobs"), ` / ${number}`);
-    root.append(crumbs, h("h1", { id: "detail-title", tabindex: "-1" }, `Job ${number}`), this.gone, this.detail);
+    root.append(crumbs([["Jobs", "#/jobs"]], number), h("h1", { id: "detail-title", tabindex: "-1" }, `Job ${number}`), this.gone, this.detail);
   }
 
   async #loadStrip() {

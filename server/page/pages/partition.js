@@ -2,8 +2,8 @@
 "use strict";
 
 import { get } from "../api.js";
-import { badge, button, facts } from "../build.js";
-import { planLink } from "../broker_words.js";
+import { badge, button, crumbs, facts } from "../build.js";
+import { planLink, topicAddress } from "../broker_words.js";
 import { h, setText } from "../dom.js";
 import { bytes, count, list } from "../format.js";
 import { partitionHealth, partitionName, partitionState, sizeText } from "../partition_words.js";
@@ -20,7 +20,7 @@ export const page = {
       replicas: h("div", {}),
     };
     root.append(
-      h("nav", { class: "crumbs", "aria-label": "Where this page is" }, h("a", { href: "#/topics" }, "Topics"), " / ", h("a", { href: `#/topics/${encodeURIComponent(topic)}` }, topic), ` / ${number}`),
+      crumbs([["Topics", "#/topics"], [topic, topicAddress(topic)]], number),
       h("div", { class: "page-head start" }, h("h1", {}, `${topic}-${number}`), view.badges),
       view.actions, view.trouble,
       h("div", { class: "cards" },

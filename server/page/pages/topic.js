@@ -1,7 +1,7 @@
 // One topic: what it consists of, what can be done with it, and its partitions.
 "use strict";
 
-import { facts } from "../build.js";
+import { crumbs, facts } from "../build.js";
 import { onlyTopic, planLink, sized } from "../broker_words.js";
 import { h, setHidden } from "../dom.js";
 import { bytes, count, counted } from "../format.js";
@@ -21,7 +21,7 @@ export const page = {
     const numbers = h("div", {});
     const card = h("section", { class: "card", "aria-label": "Partitions" }, h("h2", {}, "Partitions"));
     root.append(
-      h("nav", { class: "crumbs", "aria-label": "Where this page is" }, h("a", { href: "#/topics" }, "Topics"), ` / ${topic}`),
+      crumbs([["Topics", "#/topics"]], topic),
       h("div", { class: "page-head start" }, h("h1", {}, topic), badges), actions,
       h("section", { class: "card", "aria-label": "What it consists of" }, numbers), card);
     let looks = "";

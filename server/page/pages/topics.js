@@ -3,7 +3,7 @@
 
 import { badge } from "../build.js";
 import { h, namedLink } from "../dom.js";
-import { sized } from "../broker_words.js";
+import { sized, topicAddress } from "../broker_words.js";
 import { count } from "../format.js";
 import { content, Listing } from "../listing.js";
 
@@ -19,7 +19,7 @@ export function topicBadges(row) {
   ].filter(Boolean);
 }
 
-export const topicLink = ({ topic }) => namedLink(`#/topics/${encodeURIComponent(topic)}`, topic);
+export const topicLink = ({ topic }) => namedLink(topicAddress(topic), topic);
 
 const COLUMNS = [
   { label: "topic", sort: "topic", ...content(topicLink) },
