@@ -9,8 +9,10 @@ them. Tests with a thousand connections need more open files than the 1024 that 
 import gc
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -24,6 +26,8 @@ from reassignd.runtime.listeners.sockets import allow_files  # noqa: E402
 from tests.examples import examples  # noqa: E402
 from tools.forks import ForkServer  # noqa: E402
 from tools.processes import ServerProcess  # noqa: E402
+
+ROOT = Path(__file__).parents[1]
 
 allow_files(8192)
 
@@ -41,6 +45,17 @@ def forks() -> Iterator[None]:
     yield
     ServerProcess.forks.stop()
     ServerProcess.forks = None
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package as it is installed, built from this checkout."""
+    folder = tmp_path_factory.mktemp("wheel")
+    options = ("--disable-pip-version-check", "wheel", "--quiet", "--no-deps", "--no-build-isolation")
+    command = (sys.executable, "-m", "pip", *options, "--wheel-dir", str(folder), str(ROOT))
+    subprocess.run(command, check=True, timeout=170)  # noqa: S603 - our own
+    [built] = folder.glob("*.whl")
+    return built
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
