@@ -42,6 +42,8 @@ async def topic_configuration(
 ) -> bytes:
     """Plan, and execute if it is no dry run."""
     factors = _factors(call.body, given)
+    # The topics may just have been created.
+    await call.call.refresh()
     for each in factors:
         _check_topics(call, each.topics)
     racks = not given.skip_rack_awareness_check
