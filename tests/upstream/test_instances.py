@@ -24,13 +24,19 @@ from tools.kafka_cluster import KafkaCluster, admin_client
 
 TAKE_OVER_SECONDS = 60
 """Much longer than a session: the machine may be busy."""
+SESSION_MS = "10000"
+"""It does not end by itself on a busy machine; that of a killed instance ends soon enough for a test."""
 
 
 @pytest.fixture
 def pair(kafka: KafkaCluster, tmp_path: Path) -> Iterator[tuple[Instance, Instance]]:
     """The active instance and a standby."""
     topic = new_topic()
-    instances = Instance(kafka, tmp_path, "first", topic), Instance(kafka, tmp_path, "second", topic)
+    first, second = (
+        Instance(kafka, tmp_path, name, topic, gateway_session_timeout_ms=SESSION_MS)
+        for name in ("first", "second")
+    )
+    instances = first, second
     for instance in instances:
         instance.start()
     yield instances

@@ -18,17 +18,15 @@ from tools.kafka_settings import SOON_FENCED, Spec
 from tools.processes import Reassignd
 
 OFTEN = {"log.retention.check.interval.ms": "1000", "log.initial.task.delay.ms": "1000"}
-NEVER = "log.retention.check.interval.ms=86400000\nlog.initial.task.delay.ms=86400000\n"
+NEVER = dict.fromkeys(OFTEN, "86400000")
 MEGABYTE = 2**20
 
 
 @pytest.fixture(scope="module")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
     """Three brokers, of which broker 2 deletes nothing."""
-    folder = tmp_path_factory.mktemp("sizes")
-    with running_kafka(Spec(3, "4.1", settings=SOON_FENCED | OFTEN), folder=folder) as cluster:
-        with cluster.without(2), (folder / "node-2.properties").open("a") as file:
-            file.write(NEVER)
+    spec = Spec(3, "4.1", settings=SOON_FENCED | OFTEN, of_nodes={2: NEVER})
+    with running_kafka(spec, folder=tmp_path_factory.mktemp("sizes")) as cluster:
         yield cluster
 
 
