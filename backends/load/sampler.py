@@ -78,6 +78,8 @@ class Sampler:
         self._brokers, self._state, self._off_loop = brokers, state, off_loop
         self._clock, self._wall_ms, self._timing, self._file = clock, wall_ms, timing, file
         self._sources, self._told = sources, NOTHING
+        self._asked: object = None
+        """The setting of the source that was asked last."""
         self.view: View | None = None
         """Of the last round; None before the first one has ended."""
         self.summary = LoadSummary(True)
@@ -137,8 +139,8 @@ class Sampler:
         now = self._clock.now()
         is_due = now - self._groups_at >= self._timing.groups
         # The second time is soon: until then nothing is known of bytes out, and plans by them are refused.
-        if is_due or self._rounds <= 2 or any(each.is_new for each in self._sources):
-            self._groups_at = now
+        if is_due or self._rounds <= 2 or self._setting() != self._asked:
+            self._groups_at, self._asked = now, self._setting()
             self._group_problems.begin()
             await self._measure_out(live)
             self._group_problems.log()
@@ -163,6 +165,11 @@ class Sampler:
         now = self._clock.now()
         seconds, self._read_at = now - self._read_at, now
         await self._off_loop.run(samples.add_read, read, seconds)
+
+    def _setting(self) -> object:
+        """Return the setting of the first source that has one; None if none has."""
+        settings = (each.setting for each in self._sources)
+        return next((each for each in settings if each is not None), None)
 
     async def _ask_others(self, expected: Expected) -> Told | None:
         """Return what the first source tells that is set; None if none is."""

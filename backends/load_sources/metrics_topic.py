@@ -64,16 +64,15 @@ class MetricsTopic:
     ) -> None:
         self._configured, self._leaders = configured, leaders
         self._exchange, self._off_loop = exchange, off_loop
-        self._asked = ""
 
     @property
-    def is_new(self) -> bool:
-        """See `Source.is_new`."""
-        return self._configured() != self._asked
+    def setting(self) -> str | None:
+        """See `Source.setting`."""
+        return self._configured() or None
 
     async def measure(self, expected: Expected, wall_ms: Callable[[], int], report: Report) -> Told | None:
         """See `Source.measure`."""
-        self._asked = topic = self._configured()
+        topic = self._configured()
         if not topic:
             return None
         try:

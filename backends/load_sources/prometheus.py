@@ -56,16 +56,15 @@ class Prometheus:
         self, configured: Callable[[], Configured | None], off_loop: OffLoop, ask_url: Ask = ask
     ) -> None:
         self._configured, self._off_loop, self._ask_url = configured, off_loop, ask_url
-        self._asked: Configured | None = None
 
     @property
-    def is_new(self) -> bool:
-        """See `Source.is_new`."""
-        return self._configured() != self._asked
+    def setting(self) -> Configured | None:
+        """See `Source.setting`."""
+        return self._configured()
 
     async def measure(self, expected: Expected, wall_ms: Callable[[], int], report: Report) -> Told | None:
         """See `Source.measure`."""
-        self._asked = configured = self._configured()
+        configured = self._configured()
         if configured is None:
             return None
         try:

@@ -48,8 +48,8 @@ class Source(Protocol):
     """Tells it where it is set."""
 
     @property
-    def is_new(self) -> bool:
-        """Whether another one is set than was asked last."""
+    def setting(self) -> object:
+        """What is set; None if nothing is."""
         ...
 
     async def measure(self, expected: Expected, wall_ms: Callable[[], int], report: Report) -> Told | None:

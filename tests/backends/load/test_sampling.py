@@ -18,7 +18,12 @@ from backends.load_sources import prometheus as source
 from backends.load_sources.http_api import Server
 from common.off_loop import InlineExecutor
 from common.tasks import cancel, spawn
-from controller.model.configs import LOAD_PROMETHEUS, LOAD_PROMETHEUS_BROKERS, LOAD_SAMPLING
+from controller.model.configs import (
+    LOAD_METRICS_TOPIC,
+    LOAD_PROMETHEUS,
+    LOAD_PROMETHEUS_BROKERS,
+    LOAD_SAMPLING,
+)
 from controller.model.load import LoadRow, LoadSort, LoadSummary, LoadUnit, Quality, Rates
 from protocol.apis import ApiKey
 from protocol.codec.wire import codec
@@ -340,6 +345,19 @@ async def test_a_prometheus_is_asked_as_soon_as_it_is_set(world: Sampled, promet
     await world.harness.configure(**{LOAD_PROMETHEUS_BROKERS: "one=1"})
     await world.harness.advance(TIMING.sample)
     assert len(prometheus.queries) > asked
+
+
+async def test_a_source_behind_the_one_that_is_asked_changes_nothing(
+    world: Sampled, prometheus: FakePrometheus
+) -> None:
+    await world.harness.configure(**{LOAD_PROMETHEUS: "http://there:9090", LOAD_PROMETHEUS_BROKERS: "one=1"})
+    await world.sampled(4)
+    counts = [len(prometheus.queries)]
+    for topic in ("", "metrics"):
+        await world.harness.configure(**{LOAD_METRICS_TOPIC: topic})
+        await world.harness.advance(2 * TIMING.groups)
+        counts.append(len(prometheus.queries))
+    assert counts[2] - counts[1] == counts[1] - counts[0] > 0
 
 
 async def test_switching_off_forgets_the_figures(world: Sampled) -> None:

@@ -113,7 +113,7 @@ class Asked:
         source = MetricsTopic(
             lambda: self.name, lambda _: self.leaders, self.brokers.exchange, InlineExecutor()
         )
-        assert source.is_new == bool(self.name)
+        assert source.setting == (self.name or None)
         expected = Expected({1: "a", 2: "b"}, self.bytes_in, self.topics)
         return await source.measure(expected, lambda: NOW, self.problems.add)
 
