@@ -15,18 +15,17 @@ from backends.load.wire import Ints
 
 
 def split(told: Mapping[int, Mapping[str, float]], leaders: Leaders, read: Floats, wrote: Rates) -> Floats:
-    """Return bytes out by row, NaN for those of leaders of which nothing is told."""
+    """Return bytes out by row, NaN where they are not known: of topics that are told as NaN, too."""
     layout = leaders.layout
     weights = _Weights(layout, np.nan_to_num(read), np.nan_to_num(wrote))
     out, elsewhere = np.full(layout.size, np.nan), np.zeros(len(layout.topics))
     for broker, topics in told.items():
         led = leaders.led(broker)
-        totals = np.full(len(layout.topics), np.nan)
+        # A topic has no figures before its first request.
+        totals = np.where(weights.is_read, np.nan, 0)
         for name, rate in topics.items():
             if (number := layout.numbers.get(name.encode())) is not None:
                 totals[number] = rate
-        # A topic has no figures before its first request.
-        totals[np.isnan(totals) & ~weights.is_read] = 0
         out[led] = weights.shares(led) * totals[layout.topic_of[led]]
         followed = np.ones(len(layout.topics), np.bool_)
         followed[layout.topic_of[led]] = False

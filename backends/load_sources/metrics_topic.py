@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from math import isfinite, nan
 from typing import Protocol, TypeVar
 
 from backends.client.errors import BrokerError
@@ -37,7 +38,7 @@ SECONDS = 60.0
 """For all requests of one measurement."""
 TIMEOUT = 30.0
 FETCH_BYTES = 1024 * 1024
-MOST_BYTES, MOST_REPORTS = 64 * 1024 * 1024, 5_000_000
+MOST_BYTES = 64 * 1024 * 1024
 """That are read in one measurement. Reports are small: a broker with 1,000 topics writes 0.1 MB a minute."""
 OFFSETS_VERSIONS, FETCH_VERSIONS = range(4, 10), range(4, 13)
 """Later versions of Fetch have ids in place of names."""
@@ -45,6 +46,8 @@ OFFSETS_VERSIONS, FETCH_VERSIONS = range(4, 10), range(4, 13)
 Encode = Callable[[int], Awaitable[bytes]]
 Exchange = Callable[[int, ApiKey, range, Encode, float], Awaitable[ResponseFrame]]
 """Returns a broker's answer to a request in one of these versions. Raises BrokerError."""
+Names = Mapping[str, Sequence[str]]
+"""The topics by their name in reports, which several can have."""
 T = TypeVar("T")
 
 
@@ -77,44 +80,45 @@ class MetricsTopic:
             return None
         try:
             async with asyncio.timeout(SECONDS):
-                read = await self._read(topic, wall_ms() - WINDOW_MS)
+                names = await self._off_loop.run(_names, expected.topics)
+                means = Means(wall_ms() - WINDOW_MS, expected.hosts, names)
+                await self._read(topic, means)
         except TimeoutError:
             error = f"it was not read within {SECONDS:g} s"
         except (OSError, BrokerError, DecodeError) as reason:
             error = str(reason)
         else:
-            return await self._off_loop.run(_told, topic, read, expected, report)
+            return await self._off_loop.run(_told, topic, means, expected, names, report)
         report(f"{OUT} and {CPU} are unknown: the topic {topic}: {error}", None)
         return NOTHING
 
-    async def _read(self, topic: str, since_ms: int) -> Means:
+    async def _read(self, topic: str, means: Means) -> None:
+        """Add all reports of the topic. Raises OSError if some cannot be read: a part would mislead."""
         leaders = self._leaders(topic)
         if not leaders:
             raise OSError("there is no such topic")
-        means, left = Means(since_ms), MOST_BYTES
+        left = MOST_BYTES
         for partition, leader in enumerate(leaders):
             if leader < 0:
                 raise OSError(f"its partition {partition} has no leader")
-            offset = await self._first(topic, partition, leader, since_ms)
+            offset = await self._first(topic, partition, leader, means.since_ms)
             while offset >= 0:
                 row = await self._fetch(topic, partition, leader, offset)
                 data = row.records or b""
                 left -= len(data)
+                if left < 0:
+                    raise OSError(f"more than {MOST_BYTES:,} bytes are to be read")
                 after = await self._off_loop.run(_add, means, data, offset)
-                if left < 0 or means.read > MOST_REPORTS:
-                    raise OSError(
-                        f"{WINDOW_MS // 60_000} minutes of it have more than {MOST_BYTES:,} bytes or"
-                        f" {MOST_REPORTS:,} reports"
-                    )
-                offset = after if offset < after < row.high_watermark else -1
-        return means
+                if after <= offset < row.high_watermark:
+                    raise OSError(f"Fetch: no batch of partition {partition} from offset {offset} on")
+                offset = after if after < row.high_watermark else -1
 
     async def _first(self, topic: str, partition: int, leader: int, since_ms: int) -> int:
         """Return the offset of the first record since a time, -1 if there is none."""
         asked = ListOffsetsTopic(topic, (ListOffsetsPartition(partition, timestamp=since_ms),))
         request = ListOffsetsRequest(-1, topics=(asked,))
         answer = await self._ask(leader, ApiKey.LIST_OFFSETS, OFFSETS_VERSIONS, request, ListOffsetsResponse)
-        [row] = answer.topics[0].partitions
+        row = _only("ListOffsets", [row for each in answer.topics for row in each.partitions])
         _check("ListOffsets", row.error_code, "Describe")
         return row.offset
 
@@ -123,7 +127,7 @@ class MetricsTopic:
         request = FetchRequest(max_bytes=FETCH_BYTES, topics=(FetchTopic(topic, partitions=(row,)),))
         answer = await self._ask(leader, ApiKey.FETCH, FETCH_VERSIONS, request, FetchResponse)
         _check("Fetch", answer.error_code, "Read")
-        [found] = answer.responses[0].partitions
+        found = _only("Fetch", [row for each in answer.responses for row in each.partitions])
         _check("Fetch", found.error_code, "Read")
         return found
 
@@ -133,6 +137,13 @@ class MetricsTopic:
 
         frame = await self._exchange(broker, key, versions, body, TIMEOUT)
         return await self._off_loop.run(codec(answer, frame.api_version).decode, frame.body)
+
+
+def _only(request: str, rows: Sequence[T]) -> T:
+    """Return the row of the partition that was asked for."""
+    if len(rows) != 1:
+        raise OSError(f"{request}: no row in the answer, as for a user above its quota")
+    return rows[0]
 
 
 def _check(request: str, code: int, right: str) -> None:
@@ -151,21 +162,19 @@ def _add(means: Means, data: bytes, offset: int) -> int:
     return offset
 
 
-def _told(topic: str, means: Means, expected: Expected, report: Report) -> Told:
+def _told(topic: str, means: Means, expected: Expected, names: Names, report: Report) -> Told:
     """Return the means of live brokers, as far as they are believed."""
     source = f"the topic {topic}"
-    doubts, names = Doubts(source, report), _names(expected.topics)
-    # A broker that reports nothing of topics has had no requests for them.
-    nothing: Totals = {broker: {} for broker in means.brokers & expected.hosts.keys()}
-    bytes_in, bytes_out = (
-        nothing | _totals(means, metric, expected, names) for metric in (TOPIC_IN, TOPIC_OUT)
-    )
-    for broker in [each for each in bytes_out if not doubts.believes(each, bytes_in[each], expected)]:
-        del bytes_out[broker]
+    doubts, bytes_in = Doubts(source, report), _totals(means, TOPIC_IN)
+    bytes_out = {
+        broker: _by_topic(found, names)
+        for broker, found in _totals(means, TOPIC_OUT).items()
+        if doubts.believes(broker, bytes_in[broker], expected)
+    }
     cpu = {
         broker: fraction(found.mean)
         for broker, _, found in means.of(CPU_OF_BROKER)
-        if broker in expected.hosts and doubts.is_fraction(broker, (found.least, found.most))
+        if doubts.is_fraction(broker, (found.mean, found.least, found.most))
     }
     matched = [*match(OUT, list(bytes_out), source), *match(CPU, list(cpu), source)]
     told = Told(bytes_out, cpu, matched)
@@ -174,16 +183,25 @@ def _told(topic: str, means: Means, expected: Expected, report: Report) -> Told:
     return told
 
 
-def _names(topics: Sequence[str]) -> Mapping[str, str]:
-    """Return the topic of each name in reports, without names of several topics."""
-    names = grouped((each.replace(".", "_"), each) for each in topics)
-    return {name: meant[0] for name, meant in names.items() if len(meant) == 1}
+def _names(topics: Sequence[str]) -> Names:
+    return grouped((each.replace(".", "_"), each) for each in topics)
 
 
-def _totals(means: Means, metric: int, expected: Expected, names: Mapping[str, str]) -> Totals:
-    totals: Totals = {}
-    for broker, topic, found in means.of(metric):
-        name = names.get(topic.replace(".", "_"))
-        if name is not None and broker in expected.hosts and found.least >= 0:
-            totals.setdefault(broker, {})[name] = found.mean
+def _totals(means: Means, metric: int) -> Totals:
+    """Return a figure by broker and name in reports.
+
+    A broker that reports nothing of topics has had no requests for them.
+    """
+    totals: Totals = {broker: {} for broker in means.brokers}
+    for broker, name, found in means.of(metric):
+        totals[broker][name] = found.mean if found.least >= 0 and isfinite(found.mean) else nan
     return totals
+
+
+def _by_topic(found: Mapping[str, float], names: Names) -> dict[str, float]:
+    """Return the figures by topic: NaN where a name is that of several topics."""
+    return {
+        topic: rate if len(names[name]) == 1 else nan
+        for name, rate in found.items()
+        for topic in names.get(name, ())
+    }

@@ -8,7 +8,7 @@ have `_` in place of `.`.
 
 import math
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from struct import Struct, error
 from typing import NamedTuple
 
@@ -26,6 +26,8 @@ NONE, GZIP = 0, 1
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 LARGEST = 64 * 1024 * 1024
 """Bytes of a batch when it is unpacked. The reporter makes batches of 0.8 MB."""
+MOST_REPORTS = 5_000_000
+"""That are read in one measurement."""
 
 
 class Figure(NamedTuple):
@@ -57,22 +59,28 @@ class Found:
 
 
 class Means:
-    """What the reports since a time say, in the mean."""
+    """What the reports of these brokers and topics since a time say, in the mean.
 
-    def __init__(self, since_ms: int) -> None:
-        self._since_ms = since_ms
+    Names of topics are those in reports.
+    """
+
+    def __init__(self, since_ms: int, brokers: Collection[int], topics: Collection[str]) -> None:
+        self.since_ms, self._brokers, self._topics = since_ms, brokers, topics
         self._found: dict[tuple[int, int, str], Found] = {}
         self.brokers: set[int] = set()
         """Those that have reported anything that is wanted."""
-        self.read = 0
-        """Records that were read."""
+        self._read = 0
 
     def add(self, batch: Batch) -> None:
-        """Add the figures of a batch. Raises DecodeError."""
-        self.read += batch.header.size
+        """Add the figures of a batch. Raises DecodeError, also for too many reports."""
+        self._read += max(0, batch.header.size)
+        if self._read > MOST_REPORTS:
+            raise DecodeError(f"more than {MOST_REPORTS:,} reports are to be read")
         for each in figures(batch):
-            if each.at_ms >= self._since_ms and math.isfinite(each.value):
-                self.brokers.add(each.broker)
+            if each.broker not in self._brokers or each.at_ms < self.since_ms:
+                continue
+            self.brokers.add(each.broker)
+            if not each.topic or each.topic in self._topics:
                 key = each.metric, each.broker, each.topic
                 if (found := self._found.get(key)) is None:
                     found = self._found[key] = Found()
@@ -124,7 +132,8 @@ def _figure(value: bytes) -> Figure | None:
         if kind == OF_TOPIC:
             [length] = _LENGTH.unpack_from(value, at)
             at += _LENGTH.size
-            topic, at = value[at : at + length].decode(), at + length
+            topic = value[at : at + length].decode().replace(".", "_")
+            at += max(0, length)
         [figure] = _FIGURE.unpack_from(value, at)
     except (error, UnicodeDecodeError) as reason:
         raise DecodeError("a record that is no report of Cruise Control") from reason

@@ -1,6 +1,7 @@
 """What another source than the protocol tells of load, and why it is not believed."""
 
 from collections.abc import Callable, Mapping, Sequence
+from math import isnan
 from typing import NamedTuple, Protocol
 
 from common.rates import in_rate
@@ -19,7 +20,7 @@ Report = Callable[[str, int | None], None]
 """Is told what is missing, of a broker or of all."""
 
 Totals = dict[int, dict[str, float]]
-"""Bytes per second by broker and topic."""
+"""Bytes per second by broker and topic. NaN is one that is not known: a topic without a figure has none."""
 
 
 class Told(NamedTuple):
@@ -78,7 +79,9 @@ class Doubts:
         if told is None or measured is None:
             return True
         total = sum(told.values())
-        if max(total, measured) < LEAST_CHECKED or 1 / TRUE <= total / max(measured, 1e-9) <= TRUE:
+        if isnan(total) or max(total, measured) < LEAST_CHECKED:
+            return True
+        if 1 / TRUE <= total / max(measured, 1e-9) <= TRUE:
             return True
         self.add(OUT, broker, f"has {in_rate(total)} in, where logs have grown by {in_rate(measured)}")
         return False

@@ -31,6 +31,10 @@ def test_a_topic_that_groups_read_and_that_has_no_figure_is_unknown() -> None:
     assert divided({1: {}, 2: {}}, [1, 0, 0, 0], [1, 1, 1, 1]) == [None, None, None, 0]
 
 
+def test_a_topic_whose_figure_is_not_known_is_unknown() -> None:
+    assert divided({1: {"a": 9}, 2: {"a": 3, "b": np.nan}}, [0, 0, 0, 0], [1, 2, 1, 1]) == [3, 6, 3, None]
+
+
 def test_what_followers_serve_is_that_of_the_topic() -> None:
     assert divided({1: {"a": 90, "b": 6}, 2: {}}, [0, 0, 0, 0], [1, 2, 0, 1]) == [30, 60, 0, 6]
 

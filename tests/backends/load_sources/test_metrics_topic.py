@@ -2,7 +2,8 @@
 
 import gzip
 from collections.abc import Mapping, Sequence
-from struct import pack, pack_into
+from math import nan
+from struct import pack, pack_into, unpack_from
 
 import pytest
 from google_crc32c import value as crc32c
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from backends.client.errors import RequestTimedOutError
 from backends.load.asking import Encode
 from backends.load.problems import Problems
-from backends.load_sources import metrics_topic
+from backends.load_sources import metrics_topic, reports
 from backends.load_sources.metrics_topic import WINDOW_MS, MetricsTopic
 from backends.load_sources.reports import CPU_OF_BROKER, TOPIC_IN, TOPIC_OUT, figures
 from backends.load_sources.told import NOTHING, Expected, Told
@@ -70,7 +71,8 @@ class Brokers:
     """Serve the partitions of the topic, each of which has some batches by their first offset."""
 
     def __init__(self, *partitions: Mapping[int, bytes]) -> None:
-        self.partitions, self.error, self.is_late = partitions, 0, False
+        self.partitions, self.error, self.is_late, self.is_throttled = partitions, 0, False, False
+        self.stops_at: int | None = None
         self.asked: list[tuple[int, ApiKey]] = []
 
     async def exchange(
@@ -97,8 +99,16 @@ class Brokers:
         [topic] = codec(FetchRequest, version).decode(body).topics
         [row] = topic.partitions
         log = self.partitions[row.partition]
-        found = PartitionData(row.partition, 0, high_watermark=100, records=log.get(row.fetch_offset, b""))
-        return FetchResponse(responses=[FetchableTopicResponse(topic.topic, partitions=[found])])
+        end = max((first + _size(each) for first, each in log.items()), default=0)
+        data = b"" if self.stops_at == row.fetch_offset else log.get(row.fetch_offset, b"")
+        found = PartitionData(row.partition, 0, high_watermark=end, records=data)
+        rows = [] if self.is_throttled else [FetchableTopicResponse(topic.topic, partitions=[found])]
+        return FetchResponse(responses=rows)
+
+
+def _size(data: bytes) -> int:
+    """Return the offsets of a batch."""
+    return int(unpack_from(">i", data, 23)[0]) + 1 if data else 0
 
 
 class Asked:
@@ -166,7 +176,25 @@ async def test_a_name_that_is_that_of_two_topics_tells_of_none() -> None:
     asked.topics, asked.bytes_in = ["hot.one", "hot_one", "cold"], {}
     told = await asked.told()
     assert told is not None
-    assert told.bytes_out == {1: {"cold": 3.0}}
+    assert {topic: str(rate) for topic, rate in told.bytes_out[1].items()} == {
+        "hot.one": "nan",
+        "hot_one": "nan",
+        "cold": "3.0",
+    }
+
+
+async def test_a_figure_that_cannot_be_is_unknown() -> None:
+    values = [of_topic(TOPIC_OUT, 1, "hot_one", each) for each in (1, nan)]
+    cpu = of_broker(CPU_OF_BROKER, 1, nan)
+    asked = Asked({0: batch([*values, of_topic(TOPIC_OUT, 1, "cold", -1), cpu])})
+    asked.bytes_in = {}
+    told = await asked.told()
+    assert told is not None
+    assert {topic: str(rate) for topic, rate in told.bytes_out[1].items()} == {
+        "hot.one": "nan",
+        "cold": "nan",
+    }
+    assert f"broker 1: CPU unknown: the topic {NAME} says nan of 1" in asked.problems.lines()
 
 
 async def test_a_broker_whose_reports_are_wrong_is_not_believed() -> None:
@@ -202,10 +230,15 @@ async def test_what_is_no_report_is_one_line(data: bytes, reason: str) -> None:
         ({"error": 29}, "ListOffsets is refused (TOPIC_AUTHORIZATION_FAILED). Allow Describe on it"),
         ({"error": 6}, "ListOffsets: NOT_LEADER_OR_FOLLOWER"),
         ({"is_late": True}, "it did not answer within 30 s"),
+        (
+            {"is_throttled": True},
+            "Fetch: no row in the answer, as for a user above its quota",
+        ),
+        ({"stops_at": 5}, "Fetch: no batch of partition 0 from offset 5 on"),
     ],
 )
 async def test_a_broker_that_does_not_tell_is_one_line(change: dict[str, int], reason: str) -> None:
-    asked = Asked({0: b""})
+    asked = Asked({0: batch(reported(1, 1, 1)), 5: batch(reported(1, 1, 1), 5)})
     vars(asked.brokers).update(change)
     assert await asked.line() == reason
 
@@ -220,7 +253,13 @@ async def test_a_topic_that_cannot_be_read_is_one_line(leaders: list[int], reaso
 async def test_no_more_is_read_than_a_bounded_number_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metrics_topic, "MOST_BYTES", 100)
     line = await Asked({0: batch(reported(1, 1, 1))}).line()
-    assert line == "5 minutes of it have more than 100 bytes or 5,000,000 reports"
+    assert line == "more than 100 bytes are to be read"
+
+
+async def test_no_more_is_read_than_a_bounded_number_of_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reports, "MOST_REPORTS", 4)
+    line = await Asked({0: batch(reported(1, 1, 1))}).line()
+    assert line == "more than 4 reports are to be read"
 
 
 @given(st.binary(max_size=80))
