@@ -5,6 +5,7 @@ passed on to the active instance, as those of `/v1`.
 """
 
 import asyncio
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,6 +20,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from common.clock import Clock, RealClock, wall_clock
+from controller.model.tasks import UserTask
 from server.api.other_instances import HEADER
 from server.api.routes import METHODS, Api
 from server.api.shared.call import ApiServices, Call
@@ -38,6 +40,8 @@ PREFIX = "/kafkacruisecontrol"
 UI = "/cruisecontrol"
 """Path of the UI's files."""
 COOKIE = "JSESSIONID"
+SESSION = re.compile(r"[A-Za-z0-9._~-]{1,64}")
+"""Values of the cookie that are sent back. Other servers of the host may have set it."""
 MAX_BODY = 64 * 1024
 """Bytes of a body. The topics of `topic_configuration` are regular expressions."""
 MAX_URL = 8_000
@@ -172,17 +176,15 @@ class CruiseControl:
             return self._sent(await endpoint.handle(call, received.given))
         wanted = request.headers.get(answers.TASK_ID)
         if wanted is not None:
-            task = room.tasks.find(wanted)
-            if task is None:
-                return self._kept(room, wanted, received)
-            _same(task.request.url, received, wanted)
-            return await self._progress(room, task, endpoint, {})
-        cookie = request.cookies.get(COOKIE, "")[:64]
+            return await self._asked_for(room, wanted, received)
+        cookie = request.cookies.get(COOKIE, "")
+        cookie = cookie if SESSION.fullmatch(cookie) else ""
         found = room.tasks.of_session(cookie, received.line) if cookie else None
         if found is not None:
             return await self._progress(room, found, endpoint, {})
         task, cookie = room.tasks.start(received.line, partial(_work, call, received), cookie)
-        session = {"set-cookie": f"{COOKIE}={cookie}; Path={PREFIX}; HttpOnly; SameSite=Strict"}
+        secure = "; Secure" if request.url.scheme == "https" else ""
+        session = {"set-cookie": f"{COOKIE}={cookie}; Path={PREFIX}; HttpOnly; SameSite=Strict{secure}"}
         return await self._progress(room, task, endpoint, session)
 
     def _call(self, room: Room, request: Request, received: _Received) -> CruiseControlCall:
@@ -210,12 +212,16 @@ class CruiseControl:
         room.tasks.sent(task)
         return answers.answer(result.body, result.status, headers)
 
-    def _kept(self, room: Room, wanted: str, received: _Received) -> Response:
-        """Answer with the result of a task that has ended earlier."""
+    async def _asked_for(self, room: Room, wanted: str, received: _Received) -> Response:
+        """Answer with the progress or the result of the client's task with this id."""
+        task = room.tasks.find(wanted)
+        if task is not None:
+            _require_own(task.request, received, wanted)
+            return await self._progress(room, task, received.endpoint, {})
         record = room.services.state.tasks.results.get(wanted)
-        if record is None or record.principal != received.line.principal:
-            raise CruiseControlError(500, f"There is no user task {wanted[:40]}.")
-        _same(record.url, received, wanted)
+        if record is None:
+            raise _unknown_task(wanted)
+        _require_own(record, received, wanted)
         headers = answers.headers(room.services.version, record.id)
         return answers.answer(unpacked(record.result), 500 if record.failed else 200, headers)
 
@@ -244,10 +250,18 @@ async def _work(call: CruiseControlCall, received: _Received, task: RunningTask)
     return await work(call, received.given, task)
 
 
-def _same(url: str, received: _Received, task: str) -> None:
-    """Raise CruiseControlError if the task was started by another request."""
-    if url != received.line.url:
-        raise CruiseControlError(500, f"The user task {task[:40]} belongs to another request: {url[:200]}.")
+def _require_own(asked: TaskRequest | UserTask, received: _Received, task: str) -> None:
+    """Raise CruiseControlError if another client or another request has started the task."""
+    if asked.principal != received.line.principal:
+        raise _unknown_task(task)
+    if asked.url != received.line.url:
+        raise CruiseControlError(
+            500, f"The user task {task[:40]} belongs to another request: {asked.url[:200]}."
+        )
+
+
+def _unknown_task(task: str) -> CruiseControlError:
+    return CruiseControlError(500, f"There is no user task {task[:40]}.")
 
 
 async def _body(request: Request) -> bytes:

@@ -17,6 +17,9 @@ from server.http.allowed_hosts import AllowedHosts
 OWN_SITE = frozenset({"same-origin", "none"})
 """`none` is sent for addresses that the user typed or opened from a bookmark."""
 
+APIS = ("/v1", "/kafkacruisecontrol")
+"""Beginnings of paths to which no site may lead: their requests start and show things."""
+
 SHOWN_LENGTH = 80
 """Characters of a header in an error message."""
 
@@ -73,7 +76,7 @@ def _is_navigation(headers: Headers, method: str, path: str) -> bool:
     The site with the link cannot read the answer.
     """
     destination = headers.getlist("sec-fetch-mode"), headers.getlist("sec-fetch-dest")
-    return method == "GET" and not path.startswith("/v1") and destination == (["navigate"], ["document"])
+    return method == "GET" and not path.startswith(APIS) and destination == (["navigate"], ["document"])
 
 
 def refuse_other_targets(app: ASGIApp) -> ASGIApp:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
@@ -30,7 +31,9 @@ class UserTasksParameters(Parameters, kw_only=True):
     )
     types: Annotated[Names, Meta(description="Only tasks in these states.")] = field(default_factory=list)
     entries: Annotated[int, Meta(ge=1, description="Most tasks that are listed.")] = 100
-    fetch_completed_task: Annotated[bool, Meta(description="With the answers.")] = False
+    fetch_completed_task: Annotated[
+        bool, Meta(description="With the answers: a VIEWER gets those to its own requests.")
+    ] = False
 
 
 class TaskRow(Struct):
@@ -53,10 +56,19 @@ class UserTaskList(Struct):
 
 async def user_tasks(call: CruiseControlCall, given: UserTasksParameters) -> UserTaskList:
     """List the tasks."""
-    rows = [
-        row for endpoint, row in _rows(call, given.fetch_completed_task) if _selects(given, endpoint, row)
-    ]
-    return UserTaskList(rows[: given.entries])
+    chosen = (row for endpoint, row in _rows(call) if _selects(given, endpoint, row))
+    rows = list(islice(chosen, given.entries))
+    if given.fetch_completed_task:
+        for row in rows:
+            record = call.state.tasks.results.get(row.id)
+            if record is not None and _may_see(call, record):
+                row.result = (await call.call.off_loop.run(unpacked, record.result)).decode()
+    return UserTaskList(rows)
+
+
+def _may_see(call: CruiseControlCall, record: UserTask) -> bool:
+    """Return whether the client may see the answer: plans are not for a VIEWER."""
+    return call.client.role >= ClientRole.USER or record.principal == call.call.principal
 
 
 def _selects(given: UserTasksParameters, endpoint: str, row: TaskRow) -> bool:
@@ -69,7 +81,7 @@ def _selects(given: UserTasksParameters, endpoint: str, row: TaskRow) -> bool:
     return all(not names or value.lower() in {name.lower() for name in names} for names, value in chosen)
 
 
-def _rows(call: CruiseControlCall, fetch: bool) -> Iterator[tuple[str, TaskRow]]:
+def _rows(call: CruiseControlCall) -> Iterator[tuple[str, TaskRow]]:
     for task in call.room.tasks.active():
         if task.id not in call.state.tasks.results:
             line = task.request
@@ -77,10 +89,10 @@ def _rows(call: CruiseControlCall, fetch: bool) -> Iterator[tuple[str, TaskRow]]
     jobs = jobs_by_task(call.state)
     for record in sorted(call.state.tasks.results.values(), key=lambda each: -each.started_ms):
         status = task_status(call.state, record, jobs.get(record.id))
-        row = TaskRow(status, record.client, record.url, record.id, str(record.started_ms))
-        if fetch:
-            row.result = unpacked(record.result).decode()
-        yield record.endpoint, row
+        yield (
+            record.endpoint,
+            TaskRow(status, record.client, record.url, record.id, str(record.started_ms)),
+        )
 
 
 def task_status(state: State, record: UserTask, job: Job | None) -> str:

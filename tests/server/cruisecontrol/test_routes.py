@@ -1,6 +1,7 @@
 """Conventions of Cruise Control's API: names, headers, sessions, user tasks, errors, users."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -129,6 +130,32 @@ async def test_the_header_finds_a_task_of_the_same_request_only(client: CruiseCo
     assert status == 500
     assert "belongs to another request" in text
     assert (await client.error("POST", "rebalance", headers={TASK_ID: "x"}))[0] == 500
+
+
+async def test_the_header_finds_no_task_of_another_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = CruiseControlClient(users=[*USERS, User("ann", b"x", ClientRole.ADMIN)])
+    client.hold.clear()
+    rows = {key: each._replace(wait_seconds=0.0) for key, each in client.room._endpoints.items()}
+    monkeypatch.setattr(client.room, "_endpoints", rows)
+    running = await client.send("POST", "rebalance", auth=("op", "secret"))
+    header = {TASK_ID: running.headers[TASK_ID]}
+    status, text = await client.error("POST", "rebalance", headers=header, auth=("ann", "x"))
+    assert (status, "There is no user task" in text) == (500, True)
+    again = await client.send("POST", "rebalance", headers=header, auth=("op", "secret"))
+    assert again.status_code == 202
+
+
+async def test_a_viewer_sees_the_answers_to_its_own_requests_only() -> None:
+    client = CruiseControlClient(users=USERS)
+    await client.ok("POST", "rebalance?dryrun=true", auth=("op", "secret"))
+    for user, sees in ((("op", "secret"), True), (("eye", "see"), True), (("guest", "hi"), False)):
+        [row] = (await client.ok("GET", "user_tasks?fetch_completed_task=true", auth=user))["userTasks"]
+        assert ("originalResponse" in row) is sees
+
+
+async def test_no_cookie_is_sent_back_that_could_be_a_header(client: CruiseControlClient) -> None:
+    answer = await client.send("POST", "rebalance", headers={"cookie": 'JSESSIONID="a\\012b"'})
+    assert re.fullmatch("JSESSIONID=[0-9a-f]{32}; .*", answer.headers["set-cookie"])
 
 
 async def test_the_sixth_active_task_is_refused(impatient: CruiseControlClient) -> None:

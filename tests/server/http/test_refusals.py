@@ -141,7 +141,8 @@ async def test_requests_that_a_browser_sends_for_another_site_are_refused(site: 
 
 async def test_a_link_leads_to_the_page_but_not_to_the_api() -> None:
     assert await status(with_headers(LINK), "/") == 200
-    assert await status(with_headers(LINK), "/v1/status") == 403
+    for path in ("/v1/status", "/kafkacruisecontrol/proposals"):
+        assert await status(with_headers(LINK), path) == 403
     assert await status(with_headers(LINK), "/", method="POST") == 403
     assert await status(with_headers({**LINK, "sec-fetch-dest": "iframe"}), "/") == 403
 
