@@ -7,9 +7,9 @@ that were being computed, and clients order these again.
 from typing import NamedTuple
 
 MOST_TASKS = 100
-"""Tasks that are kept. The oldest is dropped first."""
+"""Tasks that are kept."""
 KEPT_MS = 24 * 3600 * 1000
-"""How long a task is kept."""
+"""How long a task is kept after its start, or after the end of its job."""
 MOST_CHARACTERS = 256 * 1024
 """Of `UserTask.result`: a record must fit into one znode, and into one record of a topic."""
 
@@ -46,3 +46,8 @@ class UserTask(NamedTuple):
 def job_client_id(task: str) -> str:
     """Return the client id of the job that the task starts."""
     return f"{CLIENT_ID}{task}"
+
+
+def task_of(client_id: str | None) -> str:
+    """Return the id of the task that has started a job with this client id; empty for other jobs."""
+    return client_id.removeprefix(CLIENT_ID) if client_id and client_id.startswith(CLIENT_ID) else ""

@@ -1,13 +1,15 @@
 """User tasks of Cruise Control's API: keep the result of one, and drop old ones."""
 
 from controller.messages.task_events import TaskEnded
-from controller.model.tasks import UserTask
+from controller.model.tasks import UserTask, task_of
 from controller.state.state import Decision
 
 
 def task_ended(d: Decision, event: TaskEnded) -> None:
     """Keep the result."""
-    for task in list(d.state.tasks.outdated(d.now_ms, coming=1)):
+    jobs = d.state.orders.jobs.values()
+    ended_ms = {task: job.ended_ms for job in jobs if (task := task_of(job.client_id))}
+    for task in list(d.state.tasks.outdated(d.now_ms, ended_ms, coming=1)):
         d.delete(UserTask, task)
     d.put(event.task)
     d.answer(event, None)

@@ -1,6 +1,6 @@
 """The user tasks of Cruise Control's API, in the order in which they ended."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from controller.model.tasks import KEPT_MS, MOST_TASKS, UserTask
@@ -21,14 +21,16 @@ class TaskState:
         """Remove a task."""
         del self.results[task]
 
-    def outdated(self, now_ms: int, coming: int = 0) -> Iterator[str]:
+    def outdated(self, now_ms: int, ended_ms: Mapping[str, int], coming: int = 0) -> Iterator[str]:
         """Yield the ids of the tasks to drop: the old ones, and the oldest ones beyond `MOST_TASKS`.
 
-        Those that execute nothing are dropped first: a client that polls proposals must not drive out the
-        task of an execution. `coming` tasks are to be added.
+        `ended_ms` has the end of each task's job, 0 for one that runs: its task stays. Tasks that execute
+        nothing are dropped first: a client that polls proposals must not drive out the task of an execution.
+        `coming` tasks are to be added.
         """
         surplus = len(self.results) + coming - MOST_TASKS
-        first_to_drop = sorted(self.results.values(), key=lambda task: (task.executes, task.started_ms))
+        droppable = [task for task in self.results.values() if ended_ms.get(task.id) != 0]
+        first_to_drop = sorted(droppable, key=lambda task: (task.executes, task.started_ms))
         for place, task in enumerate(first_to_drop):
-            if place < surplus or now_ms - task.started_ms > KEPT_MS:
+            if place < surplus or now_ms - ended_ms.get(task.id, task.started_ms) > KEPT_MS:
                 yield task.id

@@ -7,9 +7,10 @@ from msgspec import Meta
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterRow, AlterTopic
 from server.api.shared.errors import require
+from server.api.shared.plans import count_accepted
 from server.cruisecontrol.shared.answers import Message
 from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint
-from server.cruisecontrol.shared.executions import executions, stop_executions
+from server.cruisecontrol.shared.executions import any_runs, stop_executions
 from server.cruisecontrol.shared.parameters import Parameters
 
 
@@ -27,14 +28,15 @@ async def stop_proposal_execution(call: CruiseControlCall, given: StopParameters
     stopped = await stop_executions(call)
     jobs = ", ".join(f"job {job.id}" for job in stopped)
     text = f"{jobs} cancelled" if jobs else "nothing is being executed by this API"
-    if executions(call.state):
+    if any_runs(call.state, stopped):
         text += "; not all of it is undone yet"
     external = list(call.state.gateway.external) if given.stop_external_agent else []
     if external:
         cancels = [AlterTopic(key.topic, [AlterRow(key.partition, None)]) for key in external]
         reply = await call.call.submit(AlterReassignments(cancels, requester=call.call.requester))
         require(reply.outcome)
-        text += f"; {len(external)} reassignments of others cancelled"
+        cancelled = await call.call.off_loop.run(count_accepted, reply.topics)
+        text += f"; {cancelled} of {len(external)} reassignments of others cancelled"
     return Message(f"Proposal execution stopped: {text}.")
 
 

@@ -5,14 +5,15 @@ ended stays, as with Cruise Control.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 
 from controller.messages.events import AlterReassignments
 from controller.model.jobs import Job
-from controller.model.tasks import CLIENT_ID
+from controller.model.tasks import task_of
 from controller.state.state import State
 from server.api.resources.reassignments import cancels_of_job
+from server.api.shared.errors import require
 from server.cruisecontrol.shared.call import CruiseControlCall
 from server.cruisecontrol.shared.errors import ongoing_execution, refused
 
@@ -24,22 +25,13 @@ POLL_SECONDS = 0.1
 def executions(state: State) -> list[Job]:
     """Return the open jobs that this API has started, the oldest first."""
     jobs = (state.orders.jobs.get(number) for number in sorted(state.orders.open))
-    return [job for job in jobs if job is not None and is_execution(job)]
-
-
-def is_execution(job: Job) -> bool:
-    """Return whether this API has started the job."""
-    return (job.client_id or "").startswith(CLIENT_ID)
-
-
-def task_of(job: Job) -> str:
-    """Return the id of the task that has started the job."""
-    return (job.client_id or "").removeprefix(CLIENT_ID)
+    # A client may call itself as it likes. The record of a task is older than its job, and outlives it.
+    return [job for job in jobs if job is not None and task_of(job.client_id) in state.tasks.results]
 
 
 def jobs_by_task(state: State) -> dict[str, Job]:
     """Return the kept jobs that this API has started, by the ids of their tasks."""
-    return {task_of(job): job for job in state.orders.jobs.values() if is_execution(job)}
+    return {task: job for job in state.orders.jobs.values() if (task := task_of(job.client_id))}
 
 
 def refuse_second(state: State) -> None:
@@ -75,17 +67,25 @@ async def turn_to_execute(call: CruiseControlCall, stops: int) -> AsyncIterator[
 async def stop_executions(call: CruiseControlCall) -> list[Job]:
     """Cancel what this API executes, and wait until it is undone; return the jobs.
 
-    Executions that are still being planned are not submitted any more.
+    Executions that are still being planned are not submitted any more. Raises HttpError.
     """
-    call.room.stops += 1
-    stopped = executions(call.state)
+    # An execution that is just being submitted becomes a job first, and is stopped with the others.
+    async with call.room.executing:
+        call.room.stops += 1
+        stopped = executions(call.state)
     for job in stopped:
         cancels = await cancels_of_job(call.call, job.id)
         if cancels:
-            await call.call.submit(AlterReassignments(cancels, requester=call.call.requester))
+            reply = await call.call.submit(AlterReassignments(cancels, requester=call.call.requester))
+            require(reply.outcome)
     with suppress(TimeoutError):
         async with asyncio.timeout(STOP_SECONDS):
             # The end of a job is no event here, and nothing else waits for it.
-            while executions(call.state):  # noqa: ASYNC110
+            while any_runs(call.state, stopped):  # noqa: ASYNC110
                 await asyncio.sleep(POLL_SECONDS)
     return stopped
+
+
+def any_runs(state: State, jobs: Iterable[Job]) -> bool:
+    """Return whether one of the jobs has not ended."""
+    return any(job.id in state.orders.open for job in jobs)

@@ -13,13 +13,13 @@ from urllib.parse import parse_qs, urlsplit
 from msgspec import UNSET, Struct, UnsetType
 
 from controller.model.cluster import Job, Partition, Reassignment
-from controller.model.tasks import UserTask
+from controller.model.tasks import UserTask, task_of
 from controller.state.state import State
 from server.api.shared.job_rows import Job as JobRow
 from server.api.shared.job_rows import job_rows, tally
 from server.cruisecontrol.shared.call import CruiseControlCall
 from server.cruisecontrol.shared.capacities import MEGABYTE
-from server.cruisecontrol.shared.executions import executions, task_of
+from server.cruisecontrol.shared.executions import executions
 from server.cruisecontrol.shared.results import ExecutionProposal, PartitionName
 
 LOOKED_AT = 1_000
@@ -120,11 +120,12 @@ def _of_job(state: State, job: Job, row: JobRow) -> ExecutorState:
     total = ceil(copied.total / MEGABYTE) if copied is not None and copied.total else 0
     finished = min(total, int(copied.bytes // MEGABYTE)) if copied is not None and copied.bytes else 0
     started = datetime.fromtimestamp(job.created_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    record = state.tasks.results.get(task_of(job))
+    task = task_of(job.client_id)
+    record = state.tasks.results.get(task)
     client = job.principal if record is None else record.client
     return ExecutorState(
         _phase(state, job, row),
-        task_of(job),
+        task,
         f"{_reason(record)} (Client: {client}, Date: {started})",
         row.total,
         row.total - row.moving - row.waiting - row.queued,

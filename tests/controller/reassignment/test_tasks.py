@@ -1,10 +1,12 @@
 """Results of user tasks: how many are kept, and for how long."""
 
 from controller.machine import decide
+from controller.messages.event import Requester
 from controller.messages.task_events import TaskEnded
-from controller.model.tasks import KEPT_MS, MOST_TASKS, UserTask
+from controller.model.tasks import KEPT_MS, MOST_TASKS, UserTask, job_client_id
 from controller.modes import EMBEDDED
 from controller.state.state import Decision, State
+from tests.builders import InMemoryController, partition
 
 
 def task(number: int, started_ms: int = 0) -> UserTask:
@@ -33,6 +35,17 @@ def test_a_result_is_dropped_after_a_day() -> None:
     decision = end(state, task(2, KEPT_MS), now_ms=KEPT_MS + 2)
     assert list(state.tasks.results) == ["2"]
     assert [type(change).__name__ for change in decision.changes] == ["Deleted", "UserTask"]
+
+
+def test_the_task_of_a_job_is_kept_for_a_day_after_its_end() -> None:
+    controller = InMemoryController().with_partitions(partition("foo-0", [1, 2, 3]))
+    controller.do(TaskEnded(task(1)._replace(executes=True)))
+    controller.alter({"foo-0": (4, 2, 3)}, requester=Requester("User:a", job_client_id("1")))
+    for kept in (True, False):
+        controller.now_ms += KEPT_MS + 1
+        controller.do(TaskEnded(task(2, controller.now_ms)))
+        assert ("1" in controller.state.tasks.results) is kept
+        controller.settle()
 
 
 def test_tasks_that_execute_nothing_give_way_first() -> None:

@@ -1,7 +1,7 @@
 """Requests that plan: what is asked for, what is answered, and that the approved plan is executed."""
 
 import asyncio
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -275,6 +275,32 @@ async def test_of_two_executions_that_are_planned_at_once_one_is_submitted(
     client.hold.set()
     statuses = sorted([(await each).status_code for each in both])
     assert (statuses, len(client.controller.state.orders.jobs)) == ([200, 500], 1)
+
+
+class Turns(asyncio.Lock):
+    """A lock that counts who has asked for it."""
+
+    asked = 0
+
+    async def acquire(self) -> Literal[True]:
+        self.asked += 1
+        return await super().acquire()
+
+    async def asked_by(self, number: int) -> None:
+        while self.asked < number:
+            await asyncio.sleep(0.01)
+
+
+async def test_a_stop_also_ends_an_execution_that_is_being_submitted(client: CruiseControlClient) -> None:
+    client.room._serving().executing = turns = Turns()
+    async with turns:
+        planned = asyncio.create_task(client.send("POST", RUN))
+        await turns.asked_by(2)
+        stop = asyncio.create_task(client.ok("POST", "stop_proposal_execution"))
+        await turns.asked_by(3)
+    assert (await planned).status_code == 200
+    assert (await stop)["message"] == "Proposal execution stopped: job 1 cancelled."
+    assert executions(client.controller.state) == []
 
 
 async def test_a_stop_also_ends_an_execution_that_is_being_planned(client: CruiseControlClient) -> None:
