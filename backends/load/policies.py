@@ -4,7 +4,7 @@ A compacted log may lose as much in an interval as was written, so its growth te
 has shrunk for the first time. Until the policy of a topic is known, its bytes in are unknown.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import numpy as np
 
@@ -50,14 +50,14 @@ class Policies:
 
     async def follow(self, live: Sequence[int], samples: Samples, problems: Problems) -> None:
         """Ask for topics that are new or have shrunk, and seldom for all, and tell `samples`."""
-        due = await self._off_loop.run(self._due, samples)
+        due, told = await self._off_loop.run(self._due, samples), set[bytes]()
         for number, start in enumerate(range(0, len(due), CHUNK) if live else ()):
             broker = live[number % len(live)]
             try:
-                await self._ask(broker, due[start : start + CHUNK])
+                told |= await self._ask(broker, due[start : start + CHUNK])
             except (BrokerError, DecodeError) as error:
                 problems.add(f"bytes in of topics whose {POLICY} it does not tell: {error}", broker)
-        await self._off_loop.run(self._tell, samples, due)
+        await self._off_loop.run(self._tell, samples, told)
         for code in sorted(set(self._refused.values())):
             right = "DescribeConfigs on all topics"
             problems.add(refusal("DescribeConfigs of some topics", code, right, "their bytes in"))
@@ -83,7 +83,9 @@ class Policies:
             and (not self._told.get(topic.key, False) if number in shrunk else topic.key not in self._told)
         ]
 
-    async def _ask(self, broker: int, topics: Sequence[Topic]) -> None:
+    async def _ask(self, broker: int, topics: Sequence[Topic]) -> set[bytes]:
+        """Ask for some topics; return the keys of those that were told. Raises BrokerError, DecodeError."""
+
         async def body(version: int) -> bytes:
             asked = [DescribeConfigsResource(ResourceType.TOPIC, each.name, (POLICY,)) for each in topics]
             encode = codec(DescribeConfigsRequest, version).encode
@@ -93,27 +95,32 @@ class Policies:
         decode = codec(DescribeConfigsResponse, frame.api_version).decode
         answer = await self._off_loop.run(decode, frame.body)
         keys = {each.name: each.key for each in topics}
-        for result in answer.results:
-            if (key := keys.get(result.resource_name)) is not None:
-                self._take(key, result)
+        results = [each for each in answer.results if each.resource_name in keys]
+        return {keys[each.resource_name] for each in results if self._take(keys[each.resource_name], each)}
 
-    def _take(self, key: bytes, result: DescribeConfigsResult) -> None:
+    def _take(self, key: bytes, result: DescribeConfigsResult) -> bool:
+        """Note an answer, and return whether it tells the policy."""
         policy = next((each.value for each in result.configs if each.name == POLICY), None)
         if policy is not None:
             self._told[key] = "compact" in policy.split(",")
+            self._refused.pop(key, None)
         elif result.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             self._refused[key] = result.error_code or ErrorCode.UNKNOWN_SERVER_ERROR
+        return policy is not None
 
-    def _tell(self, samples: Samples, due: Sequence[Topic]) -> None:
+    def _tell(self, samples: Samples, told: Set[bytes]) -> None:
         layout = samples.layout
         if layout is not self._layout:
             keys = {each.key for each in layout.topics}
             self._told = {key: told for key, told in self._told.items() if key in keys}
             self._refused = {key: code for key, code in self._refused.items() if key in keys}
-        elif not due:
+        elif not told:
             return
-        asked = {each.key for each in due}
-        codes = [self._told.get(each.key, -1) if each.key in asked else -1 for each in layout.topics]
+        # Partitions can be new, so all topics that are compacted are named. That a topic is not compacted
+        # counts only now: its logs may have shrunk since it was told.
+        codes = [
+            1 if self._told.get(each.key, False) else 0 if each.key in told else -1 for each in layout.topics
+        ]
         samples.tell_compacted(np.array(codes, np.int8))
         self._layout = layout
         self._known = np.array([each.key in self._told for each in layout.topics], np.bool_)

@@ -33,6 +33,7 @@ from backends.load.wire import (
 from backends.load_sources.told import NOTHING, Expected, Source, Told
 from common.clock import Clock
 from common.off_loop import OffLoop
+from common.tasks import cancel
 from controller.model.cluster import NO_ID
 from controller.model.load import LoadRow, LoadSummary
 from controller.state.state import State
@@ -135,7 +136,11 @@ class Sampler:
             async with gate:
                 await self._sample(broker)
 
-        await asyncio.gather(*(sample(broker, at * pause) for at, broker in enumerate(live)))
+        sampling = [asyncio.create_task(sample(broker, at * pause)) for at, broker in enumerate(live)]
+        try:
+            await asyncio.gather(*sampling)
+        finally:
+            await cancel(*sampling)
         now = self._clock.now()
         is_due = now - self._groups_at >= self._timing.groups
         # The second time is soon: until then nothing is known of bytes out, and plans by them are refused.

@@ -49,6 +49,7 @@ LOAD_METRICS = (
         ("broker",),
         _cpu,
         "Fraction of a broker's CPU that is in use, as another Prometheus tells"
-        " (`reassignment.load.prometheus.url`). Without samples where it is not known.",
+        " (`reassignment.load.prometheus.url`), or Cruise Control's metrics topic"
+        " (`reassignment.load.metrics.topic`). Without samples where it is not known.",
     ),
 )

@@ -85,6 +85,24 @@ async def test_a_log_that_shrank_is_a_cause_to_ask_again() -> None:
     assert told.samples.compacted.tolist() == [False, False, True, True]
 
 
+async def test_new_partitions_of_a_compacted_topic_are_compacted() -> None:
+    told = await Told(a="compact", b="delete").follow()
+    told.samples = told.samples.moved_to(Layout([Topic("a", b"a", 3), Topic("b", b"b", 2)]))
+    await told.follow()
+    assert told.samples.compacted.tolist() == [True, True, True, False, False]
+    assert len(told.asked) == 1
+
+
+async def test_a_log_that_shrank_counts_as_compacted_until_a_broker_tells_else() -> None:
+    told = await Told(a="delete").follow()
+    told.samples.compacted[0] = told.is_late = True
+    await told.follow()
+    assert told.samples.compacted.tolist() == [True, False]
+    told.is_late = False
+    await told.follow()
+    assert not told.samples.compacted.any()
+
+
 async def test_policies_that_were_changed_are_found_in_time() -> None:
     told = await Told(a="delete").follow()
     told.policies["a"] = "compact"
