@@ -239,7 +239,7 @@ async def status(call: Call) -> Status:
         brokers=brokers,
         partitions=_partition_counts(call),
         health=_health(state, brokers),
-        reassignments=Totals(**totals(state)._asdict(), stalled=len(call.services.progress.stalled)),
+        reassignments=_totals(call),
         jobs=rows,
         restores=_restores(state),
         incoming=_incoming(call),
@@ -278,6 +278,12 @@ def _term(call: Call) -> Term | None:
         return None
     own, *standbys = found.rows()
     return Term(own.id, own.url, found.term, 1 + len(standbys))
+
+
+def _totals(call: Call) -> Totals:
+    found = totals(call.state)
+    # Stalled steps are those of the last measurement, and may have ended since.
+    return Totals(**found._asdict(), stalled=min(found.moving, len(call.services.progress.stalled)))
 
 
 def _restores(state: State) -> list[Restore]:

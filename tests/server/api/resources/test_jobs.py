@@ -143,6 +143,17 @@ async def test_a_step_whose_target_is_down_is_stalled() -> None:
     assert [cell["counts"] for cell in strip["cells"]] == [[0, 1], [1, 0]]
 
 
+async def test_a_stalled_step_that_has_ended_since_is_not_counted() -> None:
+    client = ApiClient()
+    await client.post("/v1/jobs", plan(foo_0=[4, 2, 3]))
+    client.controller.stop(4)
+    await client.progress.measure()
+    await client.post("/v1/reassignments/cancel", {"all": True})
+    client.controller.catch_up()
+    totals = (await client.get("/v1/status"))["reassignments"]
+    assert (totals["moving"], totals["stalled"]) == (0, 0)
+
+
 async def test_a_job_s_partitions_are_listed_in_pages() -> None:
     client = ApiClient()
     await client.post("/v1/jobs", MOVE)
