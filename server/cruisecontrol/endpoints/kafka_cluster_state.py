@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from statistics import fmean, pstdev
 from typing import Annotated, NamedTuple
 
@@ -22,7 +22,7 @@ from server.cruisecontrol.shared.answers import encode
 from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint
 from server.cruisecontrol.shared.documents import JsonList, document
 from server.cruisecontrol.shared.parameters import Parameters
-from server.cruisecontrol.shared.patterns import topic_pattern
+from server.cruisecontrol.shared.patterns import chosen_topics
 
 DEAD = "broker_dead"
 """Cruise Control's word in place of the directories of a broker that does not run."""
@@ -86,12 +86,12 @@ class PartitionInfo(Struct, rename="kebab"):
 
 async def kafka_cluster_state(call: CruiseControlCall, given: ClusterStateParameters) -> Response:
     """Return the replicas of each broker, and the partitions that are not well."""
-    pattern = topic_pattern(given.topic)
+    topics = await chosen_topics(call, given.topic)
     inventory = await call.room.services.inventories.recent()
     directories = await _directories(call)
     brokers = _brokers(call.state, inventory, directories)
-    chosen = _Partitions(call.state, lambda topic: pattern is None or pattern.fullmatch(topic) is not None)
-    unwell = [key async for key in in_slices(_unwell(call.state)) if chosen.is_chosen(key.topic)]
+    chosen = _Partitions(call.state, topics)
+    unwell = [key async for key in in_slices(_unwell(call.state)) if key.topic in topics]
     unwell.sort()
     lists = [
         JsonList("offline", chosen.rows(unwell, lambda each: each.leader < 0)),
@@ -114,7 +114,7 @@ class _Partitions(NamedTuple):
     """The partitions of the topics that are chosen."""
 
     state: State
-    is_chosen: Callable[[str], bool]
+    topics: Collection[str]
 
     def rows(
         self, keys: Iterable[TopicPartition], selects: Callable[[PartitionInfo], bool]
@@ -126,8 +126,8 @@ class _Partitions(NamedTuple):
             yield row if row is not None and selects(row) else None
 
     def others(self, unwell: frozenset[TopicPartition]) -> Iterator[PartitionInfo | None]:
-        """Yield the other partitions; None for those of topics that are not chosen."""
-        for topic in sorted(filter(self.is_chosen, self.state.cluster.partitions)):
+        """Yield the other partitions; None in place of `unwell`."""
+        for topic in sorted(self.topics):
             for partition in list(self.state.cluster.partitions.get(topic, ())):
                 yield None if partition.key in unwell else self._row(partition)
 

@@ -19,7 +19,7 @@ from server.cruisecontrol.shared.errors import bad_parameter
 from server.cruisecontrol.shared.loads import NOT_KNOWN
 from server.cruisecontrol.shared.optimization import check_brokers
 from server.cruisecontrol.shared.parameters import Brokers, Parameters
-from server.cruisecontrol.shared.patterns import topic_pattern
+from server.cruisecontrol.shared.patterns import chosen_topics
 from server.progress.rates import Sizes
 
 NEWEST = "No effect: the rates are those of the last minutes, or of the last days."
@@ -82,7 +82,7 @@ class PartitionLoad(Struct):
 async def partition_load(call: CruiseControlCall, given: PartitionLoadParameters) -> Response:
     """List partitions, those that carry the most first."""
     selection = _selection(call, given)
-    topics = list(call.state.cluster.partitions.values())
+    topics = [call.state.cluster.partitions.get(each, ()) for each in await chosen_topics(call, given.topic)]
     rows = await call.call.off_loop.run(selection.rows, topics, given.entries)
     return document(b"{", [JsonList("records", map(selection.row, rows))], b',"version":1}')
 
@@ -159,14 +159,10 @@ def _selection(call: CruiseControlCall, given: PartitionLoadParameters) -> _Sele
 
 
 def _filter(given: PartitionLoadParameters) -> Callable[[Partition], bool]:
-    pattern, numbers, brokers = topic_pattern(given.topic), _numbers(given.partition), {*given.brokerid}
+    numbers, brokers = _numbers(given.partition), {*given.brokerid}
 
     def chosen(partition: Partition) -> bool:
-        return (
-            (pattern is None or pattern.fullmatch(partition.topic) is not None)
-            and partition.partition in numbers
-            and (not brokers or not brokers.isdisjoint(partition.current))
-        )
+        return partition.partition in numbers and (not brokers or not brokers.isdisjoint(partition.current))
 
     return chosen
 

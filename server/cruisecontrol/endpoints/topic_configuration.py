@@ -1,6 +1,5 @@
 """`POST /topic_configuration`: change replication factors, several in one plan."""
 
-import re
 from typing import Annotated
 
 import msgspec
@@ -13,6 +12,7 @@ from server.api.shared.proposals import ProposalRequest, TopicFactor
 from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint
 from server.cruisecontrol.shared.errors import CruiseControlError, bad_parameter
 from server.cruisecontrol.shared.optimization import PlanParameters, Wanted, optimize
+from server.cruisecontrol.shared.patterns import chosen_topics
 from server.cruisecontrol.shared.tasks import RunningTask
 
 WAIT_SECONDS = 45.0
@@ -45,7 +45,8 @@ async def topic_configuration(
     # The topics may just have been created.
     await call.call.refresh()
     for each in factors:
-        _check_topics(call, each.topics)
+        if not (each.topics and await chosen_topics(call, each.topics)):
+            raise CruiseControlError(500, f"There is no topic '{each.topics[:200]}'.")
     racks = not given.skip_rack_awareness_check
     request = ProposalRequest(factors=factors, disable_rack_aware=not racks)
     return await optimize(call, given, Wanted(request), task)
@@ -66,16 +67,6 @@ def _factors(body: bytes, given: TopicConfigurationParameters) -> list[TopicFact
             raise bad_parameter(f"'{text[:40]}' is no replication factor.")
         factors.append(TopicFactor(int(text), topics))
     return factors
-
-
-def _check_topics(call: CruiseControlCall, pattern: str) -> None:
-    """Raise CruiseControlError for an expression that is not valid or that no topic has."""
-    try:
-        expression = re.compile(pattern)
-    except re.error as error:
-        raise bad_parameter(f"The expression '{pattern[:80]}' is not valid: {error}.") from error
-    if not any(map(expression.fullmatch, call.state.cluster.partitions)):
-        raise CruiseControlError(500, f"There is no topic '{pattern[:200]}'.")
 
 
 ENDPOINTS = (

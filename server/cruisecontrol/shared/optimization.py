@@ -34,6 +34,7 @@ from server.cruisecontrol.shared.executions import make_way, turn_to_execute
 from server.cruisecontrol.shared.goals import Chosen, as_request, choose
 from server.cruisecontrol.shared.loads import Change, broker_rows, changes_of, planned_rows
 from server.cruisecontrol.shared.parameters import Names, Parameters
+from server.cruisecontrol.shared.patterns import topic_pattern
 from server.cruisecontrol.shared.tasks import RunningTask
 
 POLL_SECONDS = 0.2
@@ -167,6 +168,7 @@ def _check(call: CruiseControlCall, given: PlanParameters) -> None:
     for name in given.replica_movement_strategies:
         if name.rpartition(".")[2].lower() not in known:
             raise bad_parameter(f"There is no strategy '{name[:80]}'; known: {', '.join(STRATEGIES)}.")
+    topic_pattern(given.excluded_topics)
     if given.review_id is not None:
         raise bad_parameter("review_id: reviews are not offered; leave it out.")
     state = call.state
