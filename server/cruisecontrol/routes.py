@@ -150,7 +150,7 @@ class CruiseControl:
 
     def _new_room(self, services: ApiServices) -> Room:
         options = self._options
-        tasks = UserTasks(services.driver, options.clock, options.wall_clock)
+        tasks = UserTasks(services.driver, services.off_loop, options.clock, options.wall_clock)
         return Room(
             services, tasks, options.wall_clock, options.reuse_ms, options.capacities, options.detected
         )

@@ -15,14 +15,16 @@ from typing import NamedTuple
 from uuid import uuid4
 from zlib import compress, decompress
 
+import msgspec
 from starlette.requests import ClientDisconnect
 
 from common.clock import Clock
+from common.off_loop import OffLoop
 from controller.messages.task_events import TaskEnded
 from controller.model.tasks import MOST_CHARACTERS, UserTask
 from controller.ports import Submitter
 from server.api.shared.errors import HttpError
-from server.cruisecontrol.shared.answers import error_body
+from server.cruisecontrol.shared.answers import encode, error_body
 from server.cruisecontrol.shared.errors import CruiseControlError
 from server.driver.driver import DriverStoppedError
 
@@ -88,8 +90,10 @@ class _Session(NamedTuple):
 class UserTasks:
     """The tasks of one served cluster. `wall_clock` returns milliseconds since 1970."""
 
-    def __init__(self, driver: Submitter, clock: Clock, wall_clock: Callable[[], int]) -> None:
-        self._driver, self._clock, self._wall_clock = driver, clock, wall_clock
+    def __init__(
+        self, driver: Submitter, off_loop: OffLoop, clock: Clock, wall_clock: Callable[[], int]
+    ) -> None:
+        self._driver, self._off_loop, self._clock, self._wall_clock = driver, off_loop, clock, wall_clock
         self._running: dict[str, RunningTask] = {}
         self._sessions: dict[tuple[str, tuple[object, ...]], _Session] = {}
 
@@ -103,20 +107,17 @@ class UserTasks:
 
     def of_session(self, cookie: str, request: TaskRequest) -> RunningTask | None:
         """Return the task of the same request in the session, if its result was not sent yet."""
-        now = self._clock.now()
-        for old, each in list(self._sessions.items()):
-            if not each.task.active and now - each.used > SESSION_SECONDS:
-                self._forget(old)
+        self._drop_old()
         key = (cookie, (request.principal, *request.key))
         session = self._sessions.get(key)
         if session is None:
             return None
-        self._sessions[key] = session._replace(used=now)
+        self._sessions[key] = session._replace(used=self._clock.now())
         return session.task
 
     def start(self, request: TaskRequest, work: Work, cookie: str = "") -> tuple[RunningTask, str]:
         """Start the work; return the task and the cookie of its session. Raises CruiseControlError."""
-        self._drop_sent()
+        self._drop_old()
         active = sum(1 for _ in self.active())
         if active >= MOST_ACTIVE:
             raise CruiseControlError(
@@ -142,9 +143,7 @@ class UserTasks:
         self, task: RunningTask, body: bytes, *, executes: bool = False, failed: bool = False
     ) -> None:
         """Make the result a record. Raises DriverStoppedError."""
-        request, text = task.request, packed(body)
-        if len(text) > MOST_CHARACTERS:
-            text = packed(TOO_LARGE)
+        request, text = task.request, await self._off_loop.run(packed, body)
         record = UserTask(
             task.id,
             task.started_ms,
@@ -187,16 +186,33 @@ class UserTasks:
         if not session.task.active:
             self._running.pop(session.task.id, None)
 
-    def _drop_sent(self) -> None:
-        """Forget tasks that no session finds any more; their results are records."""
+    def _drop_old(self) -> None:
+        """Forget sessions that are not used, and tasks that none finds; their results are records."""
+        now = self._clock.now()
+        for key, each in list(self._sessions.items()):
+            if not each.task.active and now - each.used > SESSION_SECONDS:
+                self._forget(key)
         found = {session.task.id for session in self._sessions.values()}
         for task in [each for each in self._running.values() if not each.active and each.id not in found]:
             del self._running[task.id]
 
 
 def packed(body: bytes) -> str:
-    """Return the text of a result in a record."""
-    return b64encode(compress(body, 9)).decode()
+    """Return the text of a result in a record. If it were too long, it has no list of partitions."""
+    text = _compressed(body)
+    if len(text) > MOST_CHARACTERS:
+        text = _compressed(_without_partitions(body))
+    return text if len(text) <= MOST_CHARACTERS else _compressed(TOO_LARGE)
+
+
+def _compressed(body: bytes) -> str:
+    return b64encode(compress(body)).decode()
+
+
+def _without_partitions(body: bytes) -> bytes:
+    fields = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+    fields.pop("proposals", None)
+    return encode(fields)
 
 
 def unpacked(text: str) -> bytes:

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -15,7 +16,8 @@ from server.api.shared.errors import HttpError
 from server.api.shared.roles import Identity, Role
 from server.cruisecontrol import table
 from server.cruisecontrol.shared.access import ClientRole, User
-from server.cruisecontrol.shared.answers import TASK_ID
+from server.cruisecontrol.shared.answers import TASK_ID, encode
+from server.cruisecontrol.shared.tasks import TOO_LARGE, packed, unpacked
 from tests.server.cruisecontrol.client import CruiseControlClient
 
 USERS = [
@@ -198,6 +200,27 @@ async def test_user_tasks_have_five_fields_and_a_sixth_on_demand(client: CruiseC
     assert fetched["originalResponse"] == answer.text
     assert await client.tasks("types=Active") == []
     assert len(await client.tasks(f"user_task_ids={row['UserTaskId']}&endpoints=REBALANCE")) == 1
+
+
+def test_a_large_result_is_kept_without_its_partitions() -> None:
+    names = [sha256(str(number).encode()).hexdigest() for number in range(10_000)]
+    body = encode({"summary": {"numReplicaMovements": 1}, "proposals": names, "version": 1})
+    assert unpacked(packed(body)) == b'{"summary":{"numReplicaMovements":1},"version":1}'
+    assert unpacked(packed(encode({"x": names}))) == TOO_LARGE
+
+
+async def test_a_result_that_nobody_fetches_is_not_in_memory_for_ever(
+    impatient: CruiseControlClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = await impatient.send("POST", "rebalance")
+    tasks = impatient.room._serving().tasks
+    running = tasks.find(first.headers[TASK_ID])
+    assert running is not None
+    impatient.hold.set()
+    await running.work
+    monkeypatch.setattr("server.cruisecontrol.shared.tasks.SESSION_SECONDS", -1.0)
+    await impatient.send("POST", "rebalance?verbose=true")
+    assert tasks.find(running.id) is None
 
 
 async def test_a_task_lasts_until_its_job_has_ended(client: CruiseControlClient) -> None:
