@@ -151,6 +151,25 @@ def read_batches(data: bytes) -> Iterator[Batch]:
         position = end
 
 
+def whole_batches(data: bytes) -> tuple[int, int]:
+    """Return the bytes and the number of records of those batches that have all their records.
+
+    Only headers are read, so a batch of which no more was sent counts too. What follows a header that cannot
+    be one is left out.
+    """
+    total = records = position = 0
+    while len(data) - position >= _HEADER.size:
+        _, length, _, magic, _, _, last, *_, size = _HEADER.unpack_from(data, position)
+        whole = _LENGTH_START + length
+        if magic != MAGIC or whole < _HEADER.size or last < 0:
+            break
+        # Compaction leaves the offsets of a batch as they were.
+        if size == last + 1:
+            total, records = total + whole, records + size
+        position += whole
+    return total, records
+
+
 def _encode_record(delta: int, record: BatchRecord) -> bytes:
     key, value = record
     body = b"".join((

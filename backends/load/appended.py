@@ -14,7 +14,6 @@ from backends.client.errors import BrokerError
 from backends.load.asking import Brokers
 from backends.load.columns import Answer, Samples
 from backends.load.problems import Problems, refusal
-from backends.load.wire import whole_batches
 from common.error_codes import ErrorCode, error_name
 from common.lists import grouped
 from common.off_loop import OffLoop
@@ -23,6 +22,7 @@ from protocol.codec.errors import DecodeError
 from protocol.codec.wire import codec
 from protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.fetch_response import FetchResponse
+from protocol.record_batch import whole_batches
 
 VERSIONS = range(4, 13)
 """Later ones have ids in place of names."""

@@ -331,28 +331,3 @@ def _committed_starts(scan: _Scan, count: int) -> Ints:
         scan.at += 2
         scan.tags()
     return np.array(found, np.int64)
-
-
-_BATCH = Struct(">qiibIhi")
-"""The header of a batch up to its last offset, and the number of its records."""
-_RECORDS_AT, _BATCH_HEADER = 57, 61
-_MAGIC = 2
-
-
-def whole_batches(data: bytes) -> tuple[int, int]:
-    """Return the bytes and the number of records of those batches that have all their records.
-
-    A batch of which only the header was sent counts too.
-    """
-    size = records = at = 0
-    while len(data) - at >= _BATCH_HEADER:
-        _, length, _, magic, _, _, last = _BATCH.unpack_from(data, at)
-        [count] = _INT32.unpack_from(data, at + _RECORDS_AT)
-        whole = length + 12
-        if magic != _MAGIC or whole < _BATCH_HEADER or last < 0:
-            break
-        # Compaction leaves the offsets of a batch as they were.
-        if count == last + 1:
-            size, records = size + whole, records + count
-        at += whole
-    return size, records

@@ -18,7 +18,9 @@ from protocol.record_batch import (
     Producer,
     encode_batch,
     read_batches,
+    whole_batches,
 )
+from tests.protocol.batches import batch
 
 NOW = 1_700_000_000_000
 OURS = Producer(7, 3)
@@ -135,3 +137,22 @@ def test_records_of_garbage_raise_decode_errors_only(payload: bytes, count: int)
     except DecodeError:
         return
     assert count <= len(payload)
+
+
+def test_whole_batches_count_with_all_their_records() -> None:
+    data = batch(0, 10, 10) + batch(2, 500)
+    assert whole_batches(data) == (len(data), 3)
+
+
+def test_batches_that_have_lost_records_do_not_count() -> None:
+    left = batch(7, 500)
+    assert whole_batches(batch(0, 10, 10, kept=1) + batch(2, 10, kept=0) + left) == (len(left), 1)
+
+
+def test_a_batch_of_which_the_header_was_sent_counts() -> None:
+    assert whole_batches(batch(0, 10_000)[:61]) == (len(batch(0, 10_000)), 1)
+
+
+@pytest.mark.parametrize("data", [b"", b"short", bytes(61), batch(0, 1)[:16] + b"\1" + bytes(60)])
+def test_what_is_no_batch_tells_nothing(data: bytes) -> None:
+    assert whole_batches(data) == (0, 0)

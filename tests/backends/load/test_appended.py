@@ -1,17 +1,14 @@
 """The size of the records of compacted topics, from the batches that a broker sends."""
 
 from collections.abc import Mapping, Sequence
-from struct import pack_into
 
 import numpy as np
-import pytest
 
 from backends.load.appended import CHUNK, MOST, Appended
 from backends.load.asking import Encode
 from backends.load.columns import Answer, Samples
 from backends.load.layout import Layout, Topic
 from backends.load.problems import Problems
-from backends.load.wire import whole_batches
 from common.error_codes import ErrorCode
 from common.off_loop import InlineExecutor
 from protocol.apis import ApiKey
@@ -19,36 +16,7 @@ from protocol.codec.wire import codec
 from protocol.frames import ResponseFrame
 from protocol.messages.fetch_request import FetchRequest
 from protocol.messages.fetch_response import FetchableTopicResponse, FetchResponse, PartitionData
-from protocol.record_batch import NO_PRODUCER, BatchRecord, Producer, encode_batch
-
-
-def batch(first: int, *values: int, kept: int | None = None) -> bytes:
-    """Return a batch of records of so many bytes. `kept`: compaction has left so many of them."""
-    records = [BatchRecord(b"k", bytes(each)) for each in values]
-    made = bytearray(encode_batch(records, Producer(NO_PRODUCER, -1), -1, 0))
-    pack_into(">q", made, 0, first)
-    if kept is not None:
-        pack_into(">i", made, 57, kept)
-    return bytes(made)
-
-
-def test_whole_batches_count_with_all_their_records() -> None:
-    data = batch(0, 10, 10) + batch(2, 500)
-    assert whole_batches(data) == (len(data), 3)
-
-
-def test_batches_that_have_lost_records_do_not_count() -> None:
-    left = batch(7, 500)
-    assert whole_batches(batch(0, 10, 10, kept=1) + batch(2, 10, kept=0) + left) == (len(left), 1)
-
-
-def test_a_batch_of_which_the_header_was_sent_counts() -> None:
-    assert whole_batches(batch(0, 10_000)[:61]) == (len(batch(0, 10_000)), 1)
-
-
-@pytest.mark.parametrize("data", [b"", b"short", bytes(61), batch(0, 1)[:16] + b"\1" + bytes(60)])
-def test_what_is_no_batch_tells_nothing(data: bytes) -> None:
-    assert whole_batches(data) == (0, 0)
+from tests.protocol.batches import batch
 
 
 class Broker:
