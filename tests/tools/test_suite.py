@@ -32,8 +32,7 @@ def test_each_part_has_its_own_processor_time(capfd: pytest.CaptureFixture[str])
     parts = [Part("busy", f'python -c "{busy}"'), Part("waits", "sh -c 'sleep 0.1'")]
     assert Suite(parts, 2).run()
     used = {line.split()[6]: int(line.split()[3]) for line in capfd.readouterr().out.splitlines()[:2]}
-    assert used["busy"] >= 1
-    assert used["waits"] == 0
+    assert used["busy"] > used["waits"]
 
 
 def test_the_output_of_a_part_that_fails_is_printed(capfd: pytest.CaptureFixture[str]) -> None:

@@ -52,8 +52,7 @@ def leaders_by_load(
     in_sync = ~kept | (np.pad(states, padding) == IN_SYNC)
     may_lead = (sets >= 0) & able[sets] & in_sync
     if not problem.goal.even_leaders:
-        goal = problem.goal
-        relieved = np.isin(table.brokers, sorted(goal.relieve) if goal.relieve_loads else [])
+        relieved = np.isin(table.brokers, sorted(problem.goal.relieved_of_loads))
         may_lead[(leaders == lists[:, 0]) & ~relieved[leaders]] = False
     leading = _Leading(ranges, weights.astype(np.float64), sets, may_lead, fixed)
     chosen = leading.solve(leaders, able)

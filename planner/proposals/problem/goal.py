@@ -142,6 +142,11 @@ class Goal(NamedTuple):
         """Whether disks are to be at most `relieve_to` full. Loads of the goal are only kept then."""
         return self.relieves and not self.relieve_loads
 
+    @property
+    def relieved_of_loads(self) -> frozenset[int]:
+        """Brokers whose `loads` are to be in their ranges."""
+        return self.relieve if self.relieve_loads else frozenset()
+
 
 class LeftOut(NamedTuple):
     """A partition that the plan does not change, and why."""

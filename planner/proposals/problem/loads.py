@@ -212,7 +212,7 @@ def kept_ranges(problem: Problem, load: LoadName) -> Mapping[int, LoadRange]:
     every = table.factor >= 0
     on_brokers = on_leaders if load in LEADER_LOADS else on_replicas
     carried = dict(zip(table.brokers.tolist(), on_brokers(table, goal, load, every).tolist(), strict=True))
-    relieved = goal.relieve if goal.relieve_loads else frozenset[int]()
+    relieved = goal.relieved_of_loads
     # One that is relieved has a fair share also if it may get nothing, as its disks are full.
     open_ = (node._replace(receives=node.receives or node.id in relieved) for node in problem.nodes)
     fair = fair_ranges(problem._replace(nodes=tuple(open_)), load)
