@@ -63,12 +63,6 @@ class HttpKeys:
         " ROLE token TOKEN` or `NAME ROLE certificate SUBJECT`. It is read again when it changes. With it,"
         " only listed certificates are accepted.",
     )
-    prometheus_credentials_file = Key(
-        FILE,
-        "",
-        "File with the logins of Prometheus servers, one per line: `URL basic USER:PASSWORD` or `URL bearer"
-        " TOKEN`. A login is sent to its URL only. It is read again when it changes.",
-    )
     http_tls_certificate_file = Key(
         FILE, "", "Certificate chain (PEM) of the HTTP listener. If set, it accepts TLS connections only."
     )

@@ -241,6 +241,12 @@ class Settings(HttpKeys, CruiseControlKeys, InstanceKeys, ListenerKeys, Zookeepe
         " with the addresses for programs.",
     )
     log_level = Key(choice("DEBUG", "INFO", "WARN", "ERROR"), "INFO", "Minimum level of log lines.")
+    prometheus_credentials_file = Key(
+        FILE,
+        "",
+        "File with the logins of Prometheus servers, one per line: `URL basic USER:PASSWORD` or `URL bearer"
+        " TOKEN`. A login is sent to its URL only. It is read again when it changes.",
+    )
     metrics_kafka_names = Key(
         choice("auto", "always", "never"),
         "auto",
