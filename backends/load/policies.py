@@ -44,6 +44,8 @@ class Policies:
         self._refused: dict[bytes, int] = {}
         """Error codes in place of it."""
         self._all_at = self._refused_at = clock.now()
+        self._turn = 0
+        """Number of requests so far: brokers are asked in turn, as one of them may not answer."""
         self._layout = Layout()
         self._known: Flags = np.zeros(0, np.bool_)
         """Of each topic of the layout, whether it is in `_told`."""
@@ -51,8 +53,9 @@ class Policies:
     async def follow(self, live: Sequence[int], samples: Samples, problems: Problems) -> None:
         """Ask for topics that are new or have shrunk, and seldom for all, and tell `samples`."""
         due, told = await self._off_loop.run(self._due, samples), set[bytes]()
-        for number, start in enumerate(range(0, len(due), CHUNK) if live else ()):
-            broker = live[number % len(live)]
+        for start in range(0, len(due), CHUNK) if live else ():
+            broker = live[self._turn % len(live)]
+            self._turn += 1
             try:
                 told |= await self._ask(broker, due[start : start + CHUNK])
             except (BrokerError, DecodeError) as error:

@@ -1,5 +1,7 @@
 """Which topics are compacted, by what brokers tell of their configs."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from backends.client.errors import RequestTimedOutError
@@ -21,6 +23,9 @@ from protocol.messages.describe_configs_response import (
     DescribeConfigsResult,
 )
 
+SILENT = 7
+"""A broker that does not answer."""
+
 
 class Told:
     """A broker that tells the policies of topics, and the samples that follow them."""
@@ -39,7 +44,7 @@ class Told:
         version = versions[-1]
         request = codec(DescribeConfigsRequest, version).decode(memoryview(await encode(version)))
         self.asked.append([each.resource_name for each in request.resources])
-        if self.is_late:
+        if self.is_late or broker == SILENT:
             raise RequestTimedOutError("it did not answer within 30 s")
         rows = [self._row(each.resource_name) for each in request.resources]
         answer = codec(DescribeConfigsResponse, version).encode(DescribeConfigsResponse(0, rows))
@@ -51,10 +56,10 @@ class Told:
 
     async def close(self) -> None: ...
 
-    async def follow(self, seconds: float = 60.0) -> "Told":
+    async def follow(self, seconds: float = 60.0, live: Sequence[int] = (1,)) -> "Told":
         await self.clock.advance(seconds)
         self.problems.begin()
-        await self.followed.follow([1], self.samples, self.problems)
+        await self.followed.follow(live, self.samples, self.problems)
         return self
 
     def known(self) -> list[bool]:
@@ -119,6 +124,11 @@ async def test_what_is_not_told_is_not_known_and_is_asked_for_again() -> None:
     ]
     told.is_late = False
     assert all((await told.follow()).known())
+
+
+async def test_another_broker_is_asked_if_one_does_not_answer() -> None:
+    told = await (await Told(a="compact").follow(live=[SILENT, 8])).follow(live=[SILENT, 8])
+    assert (len(told.asked), all(told.known())) == (2, True)
 
 
 async def test_an_answer_without_the_policy_counts_as_a_refusal() -> None:
