@@ -166,8 +166,10 @@ def _told(topic: str, means: Means, expected: Expected, names: Names, report: Re
     """Return the means of live brokers, as far as they are believed."""
     source = f"the topic {topic}"
     doubts, bytes_in = Doubts(source, report), _totals(means, TOPIC_IN)
+    # What several topics are called tells of none of them, wherever it is reported.
+    unclear = dict.fromkeys((each for topics in names.values() if len(topics) > 1 for each in topics), nan)
     bytes_out = {
-        broker: _by_topic(found, names)
+        broker: {names[name][0]: rate for name, rate in found.items() if name in names} | unclear
         for broker, found in _totals(means, TOPIC_OUT).items()
         if doubts.believes(broker, bytes_in[broker], expected)
     }
@@ -196,12 +198,3 @@ def _totals(means: Means, metric: int) -> Totals:
     for broker, name, found in means.of(metric):
         totals[broker][name] = found.mean if found.least >= 0 and isfinite(found.mean) else nan
     return totals
-
-
-def _by_topic(found: Mapping[str, float], names: Names) -> dict[str, float]:
-    """Return the figures by topic: NaN where a name is that of several topics."""
-    return {
-        topic: rate if len(names[name]) == 1 else nan
-        for name, rate in found.items()
-        for topic in names.get(name, ())
-    }
