@@ -16,7 +16,7 @@ from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint
 from server.cruisecontrol.shared.capacities import KILOBYTE, MEGABYTE
 from server.cruisecontrol.shared.documents import JsonList, document
 from server.cruisecontrol.shared.errors import bad_parameter
-from server.cruisecontrol.shared.loads import NOT_KNOWN
+from server.cruisecontrol.shared.loads import NOT_KNOWN, cpu_weight
 from server.cruisecontrol.shared.optimization import check_brokers
 from server.cruisecontrol.shared.parameters import Brokers, Parameters
 from server.cruisecontrol.shared.patterns import chosen_topics
@@ -25,9 +25,6 @@ from server.progress.rates import Sizes
 NEWEST = "No effect: the rates are those of the last minutes, or of the last days."
 SORTED_AT_ONCE = 10_000
 """Entries up to which the first ones are selected without sorting the rest."""
-
-LEADER_IN, LEADER_OUT, FOLLOWER_IN = 0.7, 0.15, 0.15
-"""How much of a broker's CPU its kinds of traffic take, by Cruise Control's model."""
 
 
 class Resource(Enum):
@@ -140,7 +137,7 @@ class _Selection(NamedTuple):
         each = self.cpu_per_rate.get(partition.leader)
         if each is None or bytes_in is None:
             return NOT_KNOWN
-        return each * (LEADER_IN * bytes_in + LEADER_OUT * (bytes_out or 0.0))
+        return each * cpu_weight(bytes_in, bytes_out or 0.0)
 
 
 def _selection(call: CruiseControlCall, given: PartitionLoadParameters) -> _Selection:
@@ -180,7 +177,7 @@ def _numbers(text: str) -> range:
 def _cpu_per_rate(brokers: Sequence[LoadRow]) -> Iterator[tuple[int, float]]:
     for row in brokers:
         led_in, led_out, followed = row.rates.bytes_in, row.rates.bytes_out, row.replication_in
-        weight = LEADER_IN * (led_in or 0.0) + LEADER_OUT * (led_out or 0.0) + FOLLOWER_IN * (followed or 0.0)
+        weight = cpu_weight(led_in or 0.0, led_out or 0.0, followed or 0.0)
         if row.broker is not None and row.cpu is not None and weight:
             yield row.broker, 100.0 * row.cpu / weight
 

@@ -1,6 +1,7 @@
 """A rebalance by `PreferredLeaderElectionGoal` alone: elect preferred leaders; no list changes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -13,8 +14,8 @@ from server.cruisecontrol.shared import results
 from server.cruisecontrol.shared.answers import encode
 from server.cruisecontrol.shared.call import CruiseControlCall
 from server.cruisecontrol.shared.executions import make_way, turn_to_execute
-from server.cruisecontrol.shared.goals import GOALS, Verdict
-from server.cruisecontrol.shared.loads import Change, broker_rows
+from server.cruisecontrol.shared.goals import GOALS, Verdict, balancedness
+from server.cruisecontrol.shared.loads import Change, broker_rows, elected_rows
 from server.cruisecontrol.shared.optimization import PlanParameters, job_options
 from server.cruisecontrol.shared.results import Summary
 from server.cruisecontrol.shared.tasks import RunningTask
@@ -22,40 +23,74 @@ from server.cruisecontrol.shared.tasks import RunningTask
 GOAL = next(goal for goal in GOALS if goal.name == "PreferredLeaderElectionGoal")
 
 
+class _Misled(NamedTuple):
+    """A partition that another replica leads than the preferred one."""
+
+    entry: Entry
+    leader: int
+    able: bool
+    """Whether the preferred replica can be elected now."""
+
+
 async def elect_preferred(call: CruiseControlCall, given: PlanParameters, task: RunningTask) -> bytes:
     """Return the answer, after the elections were ordered if it is no dry run. Within limit L, as a job."""
     stops = 0 if given.dryrun else await make_way(call, stop=given.stop_ongoing_execution)
-    entries = await call.call.collect(_entries(call.state))
-    body = await _answer(call, given, entries)
+    misled = await call.call.collect(_misled(call.state))
+    body = await _answer(call, given, misled)
     if given.dryrun:
         return body
     async with turn_to_execute(call, stops):
         await call.room.tasks.keep(task, body, executes=True)
-        if entries:
+        if entries := [each.entry for each in misled if each.able]:
             options = replace(job_options(given), elect=True)
             await submit_entries(call.of_task(job_client_id(task.id)), entries, options)
     return body
 
 
-def _entries(state: State) -> Iterator[Entry | None]:
+def _misled(state: State) -> Iterator[_Misled | None]:
     """Yield the partitions that another replica leads than the preferred one; None for others."""
     for topic in list(state.cluster.partitions):
         for partition in list(state.cluster.partitions.get(topic, ())):
-            elects = _elects(state, partition)
-            yield Entry(partition.topic, partition.partition, partition.current) if elects else None
+            preferred = partition.replicas[0] if partition.replicas else -1
+            if partition.leader == preferred:
+                yield None
+                continue
+            entry = Entry(partition.topic, partition.partition, partition.current)
+            yield _Misled(entry, partition.leader, _can_elect(state, partition, preferred))
 
 
-def _elects(state: State, partition: Partition) -> bool:
-    preferred = partition.replicas[0] if partition.replicas else -1
-    able = preferred in partition.isr and preferred in state.cluster.live
+def _can_elect(state: State, partition: Partition, preferred: int) -> bool:
+    in_sync = preferred in partition.isr and preferred in state.cluster.live
     free = not partition.moving and partition.key not in state.orders.reassignments
-    return partition.leader != preferred and able and free
+    return partition.leader >= 0 and in_sync and free
 
 
-async def _answer(call: CruiseControlCall, given: PlanParameters, entries: list[Entry]) -> bytes:
-    rows = await broker_rows(call.room.services, call.room.capacities())
-    verdict = Verdict(GOAL, "FIXED" if entries else "NO-ACTION", before=bool(entries))
-    numbers = Summary(0, 0, len(entries), 1, 100.0, [], 100.0, 100.0, "RIGHT_SIZED", "")
-    summaries = results.goal_summaries([verdict], rows, len(call.state.cluster.partitions), 0)
-    changes = [Change(each.topic, each.partition, each.replicas, each.replicas) for each in entries]
-    return encode(results.result(numbers, summaries, (rows, rows), changes if given.verbose else None))
+async def _answer(call: CruiseControlCall, given: PlanParameters, misled: Sequence[_Misled]) -> bytes:
+    before = await broker_rows(call.room.services, call.room.capacities())
+    topics = len(call.state.cluster.partitions)
+
+    def compute() -> bytes:
+        changes = [_change(each) for each in misled if each.able]
+        after = elected_rows(before, changes, call.room.services.load)
+        left = len(misled) - len(changes)
+        verdict = Verdict(
+            GOAL, "VIOLATED" if left else "FIXED" if changes else "NO-ACTION", before=bool(misled)
+        )
+        numbers = _summary(len(changes), left, verdict)
+        summaries = results.goal_summaries([verdict], after, topics, 0)
+        return encode(results.result(numbers, summaries, (before, after), changes if given.verbose else None))
+
+    return await call.call.off_loop.run(compute)
+
+
+def _summary(elections: int, left: int, verdict: Verdict) -> Summary:
+    before, after = balancedness([verdict])
+    note = f"preferred leaders of {left} partitions are not in sync, or being moved" if left else ""
+    provision = "UNDECIDED" if left else "RIGHT_SIZED"
+    return Summary(0, 0, elections, 1, 100.0, [], round(before, 3), round(after, 3), provision, note)
+
+
+def _change(misled: _Misled) -> Change:
+    topic, partition, replicas, _ = misled.entry
+    others = (broker for broker in replicas if broker != misled.leader)
+    return Change(topic, partition, (misled.leader, *others), replicas)

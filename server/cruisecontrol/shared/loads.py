@@ -25,6 +25,12 @@ NOT_KNOWN = -1.0
 """In place of a number that is not known. Cruise Control sends it for a disk without a known size, and its UI
 stops at an absent number."""
 
+
+def cpu_weight(leader_in: float, bytes_out: float, follower_in: float = 0.0) -> float:
+    """Return how much CPU these bytes per second take, without a unit, by Cruise Control's weights."""
+    return 0.7 * leader_in + 0.15 * bytes_out + 0.15 * follower_in
+
+
 UNREGISTERED = Registration(-1, "", 0, None, 0)
 
 
@@ -55,7 +61,7 @@ class BrokerRow:
         """Cruise Control's estimate of CPU use by bytes; a part of the whole without a unit."""
         if self.leader_in is None or self.follower_in is None or self.bytes_out is None:
             return None
-        return 0.7 * self.leader_in + 0.15 * self.follower_in + 0.15 * self.bytes_out
+        return cpu_weight(self.leader_in, self.bytes_out, self.follower_in)
 
     @property
     def alive(self) -> bool:
@@ -174,12 +180,30 @@ def planned_rows(
     present = {row.id: row for row in now}
     before = [_with(present.get(each.broker) or _unknown(each), each.before) for each in figures]
     after = {each.broker: _with(row, each.after) for row, each in zip(before, figures, strict=True)}
+    _carry_over(after, changes, loads)
+    return before, list(after.values())
+
+
+def elected_rows(
+    before: Iterable[BrokerRow], changes: Sequence["Change"], loads: Loads | None
+) -> list[BrokerRow]:
+    """Return the brokers after elections: `changes` name other leaders, and the same replicas."""
+    after = {row.id: replace(row) for row in before}
+    for change in changes:
+        for replicas, sign in ((change.before, -1), (change.after, 1)):
+            if (row := after.get(replicas[0])) is not None:
+                row.leaders += sign
+    _carry_over(after, changes, loads)
+    return list(after.values())
+
+
+def _carry_over(rows: Mapping[int, BrokerRow], changes: Iterable["Change"], loads: Loads | None) -> None:
+    """Move what the partitions carry to their next brokers."""
     for change in changes if loads is not None else ():
         rates = None if loads is None else loads.rates(change.topic, change.partition)
         if rates is not None:
-            _move(after, change.before, rates.bytes_in or 0.0, rates.bytes_out or 0.0, -1)
-            _move(after, change.after, rates.bytes_in or 0.0, rates.bytes_out or 0.0, 1)
-    return before, list(after.values())
+            _move(rows, change.before, rates.bytes_in or 0.0, rates.bytes_out or 0.0, -1)
+            _move(rows, change.after, rates.bytes_in or 0.0, rates.bytes_out or 0.0, 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -229,6 +229,27 @@ async def test_preferred_leaders_are_elected_without_a_change_of_lists() -> None
     ] == 0
 
 
+async def test_an_election_tells_who_leads_before_and_after() -> None:
+    controller = InMemoryController().with_partitions(partition("foo-0", [1, 2, 3], leader=2))
+    client = CruiseControlClient(controller)
+    result = await client.ok("POST", f"{DRY}&verbose=true&goals=PreferredLeaderElectionGoal")
+    [change] = result["proposals"]
+    assert (change["oldLeader"], change["newReplicas"]) == (2, [1, 2, 3])
+    before, after = (
+        {row["Broker"]: row["Leaders"] for row in result[name]["brokers"] if row["Leaders"]}
+        for name in ("loadBeforeOptimization", "loadAfterOptimization")
+    )
+    assert (before, after, result["goalSummary"][0]["status"]) == ({2: 1}, {1: 1}, "FIXED")
+
+
+async def test_a_preferred_leader_that_is_not_in_sync_is_a_violated_goal() -> None:
+    controller = InMemoryController().with_partitions(partition("foo-0", [1, 2, 3], isr=(2, 3), leader=2))
+    client = CruiseControlClient(controller)
+    result = await client.ok("POST", f"{RUN}&goals=PreferredLeaderElectionGoal")
+    assert (result["goalSummary"][0]["status"], controller.state.orders.jobs) == ("VIOLATED", {})
+    assert note(result).startswith("preferred leaders of 1 partitions are not in sync")
+
+
 BODY = b'{"replication_factor":{"topic_by_replication_factor":{"3":"foo|baz","2":"b.r"}}}'
 
 
