@@ -26,7 +26,7 @@ from server.api.routes import METHODS, Api
 from server.api.shared.call import ApiServices, Call
 from server.api.shared.errors import HttpError
 from server.cruisecontrol.shared import answers
-from server.cruisecontrol.shared.access import Client, CruiseControlAccess, client_of, require_role
+from server.cruisecontrol.shared.access import Client, CruiseControlAccess, require_role
 from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint, Room
 from server.cruisecontrol.shared.capacities import Capacities, CurrentCapacities
 from server.cruisecontrol.shared.detection import DETECTED
@@ -121,7 +121,7 @@ class CruiseControl:
     def _client(self, request: Request) -> Client:
         others = self._api.others
         passed_on = others.client_of(request) if others is not None and HEADER in request.headers else None
-        return self._access.client(request) if passed_on is None else client_of(passed_on)
+        return self._access.client(request) if passed_on is None else self._access.passed_on(passed_on)
 
     def _refusal_of(self, request: Request) -> str:
         try:

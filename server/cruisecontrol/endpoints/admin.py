@@ -14,7 +14,7 @@ from server.cruisecontrol.endpoints.state import ANOMALIES
 from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint
 from server.cruisecontrol.shared.errors import bad_parameter, not_offered
 from server.cruisecontrol.shared.optimization import Count, check_brokers
-from server.cruisecontrol.shared.parameters import Brokers, Names, Parameters
+from server.cruisecontrol.shared.parameters import Brokers, Names, Parameters, ReviewId, refuse_review
 
 ADJUSTERS = ("INTER_BROKER_REPLICA", "INTRA_BROKER_REPLICA", "LEADERSHIP")
 """What Cruise Control could adjust the concurrency of."""
@@ -61,7 +61,7 @@ class AdminParameters(Parameters, kw_only=True):
     drop_recently_demoted_brokers: Annotated[
         Brokers, Meta(description="No effect: no list of demoted brokers is kept.")
     ] = field(default_factory=list)
-    review_id: Annotated[int | None, Meta(description="Refused: there are no reviews.")] = None
+    review_id: ReviewId = None
 
 
 LIMITS = {
@@ -103,8 +103,7 @@ async def admin(call: CruiseControlCall, given: AdminParameters) -> AdminAnswer:
 
 
 def _check(call: CruiseControlCall, given: AdminParameters) -> None:
-    if given.review_id is not None:
-        raise bad_parameter("review_id: reviews are not offered; leave it out.")
+    refuse_review(given.review_id)
     if given.enable_self_healing_for:
         raise not_offered("enable_self_healing_for: reassignd changes nothing without a request.")
     if given.enable_concurrency_adjuster_for:

@@ -12,8 +12,8 @@ from controller.model.configs import LOAD_SAMPLING
 from server.api.resources.load import alter_sampling
 from server.cruisecontrol.shared.answers import Message
 from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint
-from server.cruisecontrol.shared.errors import bad_parameter, refused
-from server.cruisecontrol.shared.parameters import Parameters
+from server.cruisecontrol.shared.errors import refused
+from server.cruisecontrol.shared.parameters import Parameters, ReviewId, refuse_review
 
 NO_TRAINING = "Nothing needs to be trained: sizes are measured, and rates by {}=on."
 
@@ -23,7 +23,7 @@ Ignored = Annotated[int, Meta(description="No effect: no samples are kept that c
 class SamplingParameters(Parameters, kw_only=True):
     """The parameters of sampling."""
 
-    review_id: Annotated[int | None, Meta(description="Refused: there are no reviews.")] = None
+    review_id: ReviewId = None
 
 
 class TrainParameters(Parameters, kw_only=True):
@@ -42,8 +42,7 @@ class BootstrapParameters(TrainParameters, kw_only=True):
 
 async def _sample(on: bool, call: CruiseControlCall, given: SamplingParameters) -> Message:
     """Begin or end sampling. It is durable."""
-    if given.review_id is not None:
-        raise bad_parameter("review_id: reviews are not offered; leave it out.")
+    refuse_review(given.review_id)
     if call.room.services.load is None:
         raise refused("load is not measured here")
     await alter_sampling(call.call, on)

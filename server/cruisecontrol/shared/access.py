@@ -66,6 +66,13 @@ class CruiseControlAccess:
                 raise HttpError(401, "not allowed: show a user of cruisecontrol.users.file (Basic)")
         return client_of(self._access.identity(request))
 
+    def passed_on(self, identity: Identity) -> Client:
+        """Return the client that another instance has authenticated, with its role in the file of users."""
+        users = () if self._users is None else self._users()
+        roles = [user.role for user in users if user.identity.principal == identity.principal]
+        client = client_of(identity)
+        return client._replace(role=min([client.role, *roles]))
+
 
 def client_of(identity: Identity) -> Client:
     """Return the client of `/v1` with the role that it has here."""

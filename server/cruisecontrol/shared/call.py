@@ -5,8 +5,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-import msgspec
-
 from controller.state.state import State
 from server.api.shared.call import ApiServices, Call
 from server.api.shared.proposals import ProposalStore
@@ -71,9 +69,6 @@ class CruiseControlCall(NamedTuple):
     def of_task(self, client_id: str) -> Call:
         """Return a call of `/v1` whose changes are recorded with this client id."""
         return self.call._replace(client_id=client_id)
-
-
-Answer = msgspec.Struct | bytes
 
 
 class Handler(Protocol):

@@ -33,7 +33,7 @@ from server.cruisecontrol.shared.errors import (
 from server.cruisecontrol.shared.executions import make_way, turn_to_execute
 from server.cruisecontrol.shared.goals import Chosen, as_request, choose
 from server.cruisecontrol.shared.loads import Change, broker_rows, changes_of, planned_rows
-from server.cruisecontrol.shared.parameters import Names, Parameters
+from server.cruisecontrol.shared.parameters import Names, Parameters, ReviewId, refuse_review
 from server.cruisecontrol.shared.patterns import topic_pattern
 from server.cruisecontrol.shared.tasks import RunningTask
 
@@ -107,7 +107,7 @@ class PlanParameters(GoalParameters, kw_only=True):
         Annotated[int, Meta(ge=5000)] | None,
         Meta(description="No effect: progress is always followed."),
     ] = None
-    review_id: Annotated[int | None, Meta(description="Refused: there are no reviews.")] = None
+    review_id: ReviewId = None
 
 
 EXECUTION_ONLY = frozenset({
@@ -160,6 +160,7 @@ async def optimize(
         if _figures(kept).partitions:
             task.step = "submitting the plan"
             await submit_kept(call.of_task(job_client_id(task.id)), kept, job_options(given))
+        call.room.dry_runs.pop(_key(call, given, task), None)
     return body
 
 
@@ -169,8 +170,7 @@ def _check(call: CruiseControlCall, given: PlanParameters) -> None:
         if name.rpartition(".")[2].lower() not in known:
             raise bad_parameter(f"There is no strategy '{name[:80]}'; known: {', '.join(STRATEGIES)}.")
     topic_pattern(given.excluded_topics)
-    if given.review_id is not None:
-        raise bad_parameter("review_id: reviews are not offered; leave it out.")
+    refuse_review(given.review_id)
     state = call.state
     if state.mode.measures_sizes and not state.cluster.measured:
         raise not_ready("the sizes of replicas are not measured yet")
@@ -195,8 +195,8 @@ async def _plan(
     """Return the proposal, and a sentence about whether it is the approved one, or how old it is."""
     if given.dryrun and not reuse_ms:
         return await _computed(call, request, task), []
-    runs, key, now = call.room.dry_runs, _key(given, task), call.room.wall_clock()
-    run = runs.get(key) if given.dryrun else runs.pop(key, None)
+    runs, key, now = call.room.dry_runs, _key(call, given, task), call.room.wall_clock()
+    run = runs.get(key)
     earlier, why_not = await _earlier(call, run, reuse_ms if given.dryrun else call.room.reuse_ms)
     if earlier is None or run is None:
         return await _computed(call, request, task), [] if given.dryrun else [f"new proposal: {why_not}"]
@@ -233,14 +233,14 @@ async def _begun(call: CruiseControlCall, request: ProposalRequest, task: Runnin
             await asyncio.sleep(POLL_SECONDS)
 
 
-def _key(given: PlanParameters, task: RunningTask) -> tuple[object, ...]:
+def _key(call: CruiseControlCall, given: PlanParameters, task: RunningTask) -> tuple[object, ...]:
     """Return what the plan of a request depends on."""
     asked = tuple((name, repr(each)) for name, each in asdict(given).items() if name not in EXECUTION_ONLY)
-    return (task.request.principal, task.request.endpoint, task.request.key[3], *asked)
+    return (task.request.principal, task.request.endpoint, call.body, *asked)
 
 
 def _remember(call: CruiseControlCall, given: PlanParameters, task: RunningTask, kept: Kept) -> None:
-    runs, now, key = call.room.dry_runs, call.room.wall_clock(), _key(given, task)
+    runs, now, key = call.room.dry_runs, call.room.wall_clock(), _key(call, given, task)
     for old, run in list(runs.items()):
         if now - run.ended_ms > call.room.reuse_ms or run.proposal not in call.store:
             del runs[old]
@@ -251,7 +251,8 @@ def _remember(call: CruiseControlCall, given: PlanParameters, task: RunningTask,
 async def _earlier(call: CruiseControlCall, run: DryRun | None, most_ms: int) -> tuple[Kept | None, str]:
     """Return the proposal of a dry run, if it still fits the cluster; or why it is not used."""
     if run is None or call.room.wall_clock() - run.ended_ms > most_ms:
-        return None, f"no dry run of this request in the last {most_ms // 60_000} minutes"
+        minutes = most_ms // 60_000
+        return None, f"no dry run of this request in the last {minutes} minutes, or since a later start"
     try:
         kept = call.store.get(run.proposal)
     except HttpError:

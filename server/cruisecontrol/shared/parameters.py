@@ -23,6 +23,7 @@ _TRUTH = {"true": True, "false": False}
 
 Brokers = Annotated[list[int], Meta(description="Ids of brokers, with commas.")]
 Names = Annotated[list[str], Meta(description="Names, with commas.")]
+ReviewId = Annotated[int | None, Meta(description="Refused: there are no reviews.")]
 
 
 class Parameters(Struct, kw_only=True):
@@ -51,9 +52,10 @@ def read_parameters(model: type[P], given: Iterable[tuple[str, str]]) -> P:
         raise bad_parameter(f"A parameter is not valid: {error}") from error
 
 
-def plain(parameters: Parameters) -> Mapping[str, object]:
-    """Return the parameters by name."""
-    return msgspec.structs.asdict(parameters)
+def refuse_review(review: int | None) -> None:
+    """Raise CruiseControlError if a review is named."""
+    if review is not None:
+        raise bad_parameter("review_id: reviews are not offered; leave it out.")
 
 
 @cache

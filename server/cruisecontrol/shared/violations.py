@@ -11,7 +11,7 @@ from uuid import NAMESPACE_URL, uuid5
 from msgspec import Struct
 
 from server.cruisecontrol.shared.call import CruiseControlCall
-from server.cruisecontrol.shared.goals import BY_NAME, FULLEST, Evidence
+from server.cruisecontrol.shared.goals import BY_NAME, FULLEST, MOST_REPLICAS, Evidence
 from server.cruisecontrol.shared.loads import BrokerRow, counted_rows
 
 
@@ -52,4 +52,6 @@ def _can_be_mended(goal: str, rows: Sequence[BrokerRow]) -> bool:
     alive = [row for row in rows if row.alive]
     if goal == "DiskCapacityGoal":
         return sum(row.bytes for row in alive) <= FULLEST * sum(row.capacity or 0 for row in alive)
-    return goal != "ReplicaCapacityGoal" or len(alive) > 1
+    if goal == "ReplicaCapacityGoal":
+        return sum(row.replicas for row in rows) <= MOST_REPLICAS * len(alive)
+    return True

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import pytest
 
+from server.api.shared.errors import HttpError
 from server.cruisecontrol.shared.access import ClientRole, User
 from server.cruisecontrol.shared.executions import executions
 from tests.builders import InMemoryController, partition
@@ -102,6 +103,20 @@ async def test_a_dry_run_is_executed_once(client: CruiseControlClient) -> None:
     client.answer = answer({"brokers": BROKERS}, foo_0=([4, 2, 3], [5, 2, 3]))
     assert "; new proposal: no dry run of this request" in note(await client.ok("POST", RUN))
     assert targets(client) == {"foo-0": (5, 2, 3)}
+
+
+async def test_a_dry_run_is_not_used_up_by_an_execution_that_is_refused(
+    client: CruiseControlClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await client.ok("POST", DRY)
+
+    async def refuse(*_: object) -> None:
+        raise HttpError(503, "the cluster is not reachable")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("server.cruisecontrol.shared.optimization.submit_kept", refuse)
+        await client.error("POST", RUN)
+    assert note(await client.ok("POST", RUN)).endswith("; executes proposal 1")
 
 
 async def test_a_partition_that_has_changed_means_a_new_plan(client: CruiseControlClient) -> None:

@@ -276,6 +276,13 @@ async def test_the_active_instance_takes_the_client_from_the_standby() -> None:
     assert job.principal == "User:ann"
 
 
+async def test_a_viewer_of_a_standby_is_a_viewer_of_the_active_instance() -> None:
+    client = CruiseControlClient(users=[User("ann", b"x", ClientRole.VIEWER)])
+    client.api.others = Others()
+    answer = await client.ok("GET", "permissions", headers={HEADER: "signed"})
+    assert answer["roles"] == ["VIEWER"]
+
+
 async def test_no_active_instance_is_a_model_that_is_not_ready() -> None:
     client = CruiseControlClient()
     client.api.others, client.api.services = Others(HttpError(503, "no instance is active")), None
