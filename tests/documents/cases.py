@@ -24,6 +24,7 @@ LARGE_PLAN = "moves 2,000 partitions; tests/clients/test_large_plan.py does the 
 REASSIGN = "kafka-reassign-partitions.sh --bootstrap-server 127.0.0.1:9092 --reassignment-json-file"
 
 STARTS_SPARK = "starts Spark; tests/reassignd/workers/test_spark_planning.py does the same"
+NEEDS_STRIMZI = "needs a cluster of Strimzi; tests/deploy/test_strimzi_pod.py runs the scripts of the pod"
 NEEDS_KUBERNETES = "needs a Kubernetes cluster; tests/deploy/test_chart.py renders the chart"
 
 NOT_RUN = {
@@ -86,6 +87,10 @@ NOT_RUN = {
     ("recipes", "kafka-acls.sh"): "needs a secured cluster; tests/upstream/test_users.py has one",
     ("recipes", "reassignd execute plan.json --wait"): "sends mail",
     ("security", "keytool -list"): "converts key stores of the reader",
+    ("strimzi", "make dist"): NEEDS_STRIMZI,
+    ("strimzi", "kubectl exec"): NEEDS_STRIMZI,
+    ("strimzi", "kubectl annotate"): NEEDS_STRIMZI,
+    ("strimzi", "kafka-configs.sh"): NEEDS_STRIMZI,
     ("zookeeper", "reassignd serve --backend zookeeper --zookeeper"): NEEDS_ZOOKEEPER,
     ("zookeeper", "reassignd serve --backend zookeeper …"): NEEDS_ZOOKEEPER,
 }
