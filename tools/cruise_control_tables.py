@@ -10,7 +10,7 @@ from msgspec import inspect
 from common.json.models import fields_of
 from server.cruisecontrol.shared.call import Endpoint
 from server.cruisecontrol.shared.goals import DEFAULT, GOALS, CruiseControlGoal
-from server.cruisecontrol.shared.optimization import PlanParameters
+from server.cruisecontrol.shared.plan_parameters import PlanParameters
 from server.cruisecontrol.table import ENDPOINTS
 
 GOALS_IN_WORDS: Mapping[str, str] = {

@@ -13,8 +13,9 @@ from server.api.shared.cordons import follow_cordons
 from server.cruisecontrol.endpoints.state import ANOMALIES
 from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint
 from server.cruisecontrol.shared.errors import bad_parameter, not_offered
-from server.cruisecontrol.shared.optimization import Count, check_brokers
+from server.cruisecontrol.shared.optimization import check_brokers
 from server.cruisecontrol.shared.parameters import Brokers, Names, Parameters, ReviewId, refuse_review
+from server.cruisecontrol.shared.plan_parameters import Count
 
 ADJUSTERS = ("INTER_BROKER_REPLICA", "INTRA_BROKER_REPLICA", "LEADERSHIP")
 """What Cruise Control could adjust the concurrency of."""

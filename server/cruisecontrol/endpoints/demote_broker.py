@@ -7,8 +7,9 @@ from msgspec import Meta, field
 from server.api.shared.proposals import ProposalRequest
 from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint
 from server.cruisecontrol.shared.errors import bad_parameter, refused
-from server.cruisecontrol.shared.optimization import PlanParameters, Wanted, check_brokers, optimize
+from server.cruisecontrol.shared.optimization import Wanted, check_brokers, optimize
 from server.cruisecontrol.shared.parameters import Brokers, Names
+from server.cruisecontrol.shared.plan_parameters import PlanParameters
 from server.cruisecontrol.shared.tasks import RunningTask
 
 

@@ -2,7 +2,8 @@
 
 from server.api.shared.proposals import ProposalRequest
 from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint
-from server.cruisecontrol.shared.optimization import PlanParameters, Wanted, optimize
+from server.cruisecontrol.shared.optimization import Wanted, optimize
+from server.cruisecontrol.shared.plan_parameters import PlanParameters
 from server.cruisecontrol.shared.tasks import RunningTask
 
 

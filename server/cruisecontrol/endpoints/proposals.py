@@ -8,8 +8,8 @@ from msgspec.structs import asdict
 from server.cruisecontrol.endpoints.rebalance import RebalanceParameters, rebalance
 from server.cruisecontrol.shared.access import ClientRole
 from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint
-from server.cruisecontrol.shared.optimization import GoalParameters
 from server.cruisecontrol.shared.parameters import Brokers
+from server.cruisecontrol.shared.plan_parameters import GoalParameters
 from server.cruisecontrol.shared.tasks import RunningTask
 
 KEPT_MS = 15 * 60 * 1000

@@ -8,8 +8,9 @@ from server.api.shared.proposals import ProposalRequest
 from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint
 from server.cruisecontrol.shared.elections import elect_preferred
 from server.cruisecontrol.shared.errors import refused
-from server.cruisecontrol.shared.optimization import PlanParameters, Wanted, check_brokers, optimize
+from server.cruisecontrol.shared.optimization import Wanted, check_brokers, optimize
 from server.cruisecontrol.shared.parameters import Brokers
+from server.cruisecontrol.shared.plan_parameters import PlanParameters
 from server.cruisecontrol.shared.tasks import RunningTask
 
 ELECTION = "preferredleaderelectiongoal"

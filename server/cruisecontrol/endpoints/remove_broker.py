@@ -6,8 +6,9 @@ from msgspec import Meta, field
 
 from server.api.shared.proposals import ProposalRequest
 from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint
-from server.cruisecontrol.shared.optimization import PlanParameters, Wanted, check_brokers, optimize
+from server.cruisecontrol.shared.optimization import Wanted, check_brokers, optimize
 from server.cruisecontrol.shared.parameters import Brokers
+from server.cruisecontrol.shared.plan_parameters import PlanParameters
 from server.cruisecontrol.shared.tasks import RunningTask
 
 

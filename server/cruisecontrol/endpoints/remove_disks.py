@@ -6,8 +6,8 @@ from msgspec import Meta, field
 
 from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint
 from server.cruisecontrol.shared.errors import refused
-from server.cruisecontrol.shared.optimization import PlanParameters
 from server.cruisecontrol.shared.parameters import Names
+from server.cruisecontrol.shared.plan_parameters import PlanParameters
 from server.cruisecontrol.shared.tasks import RunningTask
 
 

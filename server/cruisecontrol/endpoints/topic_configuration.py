@@ -11,8 +11,9 @@ from common.plan_errors import PlanError
 from server.api.shared.proposals import ProposalRequest, TopicFactor
 from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint
 from server.cruisecontrol.shared.errors import CruiseControlError, bad_parameter
-from server.cruisecontrol.shared.optimization import PlanParameters, Wanted, optimize
+from server.cruisecontrol.shared.optimization import Wanted, optimize
 from server.cruisecontrol.shared.patterns import chosen_topics
+from server.cruisecontrol.shared.plan_parameters import PlanParameters
 from server.cruisecontrol.shared.tasks import RunningTask
 
 WAIT_SECONDS = 45.0

@@ -16,7 +16,7 @@ from server.cruisecontrol.shared.call import CruiseControlCall
 from server.cruisecontrol.shared.executions import make_way, turn_to_execute
 from server.cruisecontrol.shared.goals import GOALS, Verdict, balancedness
 from server.cruisecontrol.shared.loads import Change, broker_rows, elected_rows
-from server.cruisecontrol.shared.optimization import PlanParameters, job_options
+from server.cruisecontrol.shared.plan_parameters import PlanParameters, job_options
 from server.cruisecontrol.shared.results import Summary
 from server.cruisecontrol.shared.tasks import RunningTask
 

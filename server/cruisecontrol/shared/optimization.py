@@ -6,9 +6,8 @@ client, if its partitions still are where they were. Otherwise a new plan is mad
 
 import asyncio
 from collections.abc import Sequence
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
-from msgspec import Meta, field
 from msgspec.structs import asdict
 
 from common.json.text import parse
@@ -17,106 +16,26 @@ from controller.model.load import LoadSummary
 from controller.model.plan import read_plan
 from controller.model.tasks import job_client_id
 from controller.state.state import State
-from server.api.resources.jobs import JobOptions
 from server.api.resources.proposals import begin, checked_entries, submit_kept
 from server.api.shared.errors import HttpError
 from server.api.shared.proposals import Kept, ProposalFigures, ProposalRequest, ProposalState
 from server.cruisecontrol.shared import goals, results
 from server.cruisecontrol.shared.answers import encode
 from server.cruisecontrol.shared.call import CruiseControlCall, DryRun
-from server.cruisecontrol.shared.errors import (
-    bad_parameter,
-    not_ready,
-    refused,
-    unknown_broker,
-)
+from server.cruisecontrol.shared.errors import not_ready, refused, unknown_broker
 from server.cruisecontrol.shared.executions import make_way, turn_to_execute
 from server.cruisecontrol.shared.goals import Chosen, as_request, choose
 from server.cruisecontrol.shared.loads import Change, broker_rows, changes_of, planned_rows
-from server.cruisecontrol.shared.parameters import Names, Parameters, ReviewId, refuse_review
-from server.cruisecontrol.shared.patterns import topic_pattern
+from server.cruisecontrol.shared.plan_parameters import (
+    EXECUTION_ONLY,
+    PlanParameters,
+    check_parameters,
+    job_options,
+)
 from server.cruisecontrol.shared.tasks import RunningTask
 
 POLL_SECONDS = 0.2
 """How often the progress of a computation is looked at."""
-
-STRATEGIES = (
-    "PrioritizeSmallReplicaMovementStrategy",
-    "PrioritizeLargeReplicaMovementStrategy",
-    "PostponeUrpReplicaMovementStrategy",
-    "PrioritizeMinIsrWithOfflineReplicasStrategy",
-    "PrioritizeOneAboveMinIsrWithOfflineReplicasStrategy",
-    "BaseReplicaMovementStrategy",
-)
-"""Names that are accepted. Steps start in the order of reassignd's own rules."""
-
-Count = Annotated[int, Meta(ge=1, le=2**31 - 1)]
-
-
-class GoalParameters(Parameters, kw_only=True):
-    """What the plan depends on, and how it is told."""
-
-    verbose: Annotated[bool, Meta(description="List the partitions.")] = False
-    goals: Annotated[Names, Meta(description="Goals by name, instead of the default ones.")] = field(
-        default_factory=list
-    )
-    skip_hard_goal_check: Annotated[bool, Meta(description="Leave out hard goals that cannot be judged.")] = (
-        False
-    )
-    excluded_topics: Annotated[str, Meta(description="Regular expression: topics that do not change.")] = ""
-    kafka_assigner: Annotated[bool, Meta(description="Racks and even replicas, without other goals.")] = False
-    use_ready_default_goals: Annotated[
-        bool, Meta(description="No effect: default goals that cannot be judged are left out in any case.")
-    ] = False
-    allow_capacity_estimation: Annotated[bool, Meta(description="No effect: nothing is estimated.")] = True
-    exclude_recently_demoted_brokers: Annotated[
-        bool, Meta(description="No effect: no list of demoted brokers is kept.")
-    ] = False
-    exclude_recently_removed_brokers: Annotated[
-        bool, Meta(description="No effect: brokers that get no new partitions get no replicas either.")
-    ] = False
-    data_from: Annotated[str, Meta(description="No effect: there are no windows of samples.")] = ""
-    fast_mode: Annotated[bool, Meta(description="No effect.")] = True
-
-
-class PlanParameters(GoalParameters, kw_only=True):
-    """What all requests that plan and execute take."""
-
-    dryrun: Annotated[bool, Meta(description="Only plan; `false` executes.")] = True
-    stop_ongoing_execution: Annotated[
-        bool, Meta(description="Cancel what this API executes, then execute.")
-    ] = False
-    concurrent_partition_movements_per_broker: Annotated[
-        Count | None, Meta(description="Limit B of the job.")
-    ] = None
-    max_partition_movements_in_cluster: Annotated[Count | None, Meta(description="Limit C of the job.")] = (
-        None
-    )
-    concurrent_leader_movements: Annotated[Count | None, Meta(description="Limit L of the job.")] = None
-    broker_concurrent_leader_movements: Annotated[
-        Count | None, Meta(description="No effect: limit L is the cluster's.")
-    ] = None
-    replication_throttle: Annotated[
-        Annotated[int, Meta(ge=1, le=2**63 - 1)] | None,
-        Meta(description="Throttle of the job, in bytes per second."),
-    ] = None
-    replica_movement_strategies: Annotated[
-        Names, Meta(description="Checked; no effect: steps start in reassignd's own order.")
-    ] = field(default_factory=list)
-    execution_progress_check_interval_ms: Annotated[
-        Annotated[int, Meta(ge=5000)] | None,
-        Meta(description="No effect: progress is always followed."),
-    ] = None
-    review_id: ReviewId = None
-
-
-EXECUTION_ONLY = frozenset({
-    "json", "get_response_schema", "reason", "dryrun", "verbose", "stop_ongoing_execution", "review_id",
-    "concurrent_partition_movements_per_broker", "max_partition_movements_in_cluster",
-    "concurrent_leader_movements", "broker_concurrent_leader_movements", "replication_throttle",
-    "replica_movement_strategies", "execution_progress_check_interval_ms", "ignore_proposal_cache",
-})  # fmt: skip
-"""Parameters that do not change the plan: an execution may have others than its dry run."""
 
 
 class Wanted(NamedTuple):
@@ -165,12 +84,7 @@ async def optimize(
 
 
 def _check(call: CruiseControlCall, given: PlanParameters) -> None:
-    known = {name.lower() for name in STRATEGIES}
-    for name in given.replica_movement_strategies:
-        if name.rpartition(".")[2].lower() not in known:
-            raise bad_parameter(f"There is no strategy '{name[:80]}'; known: {', '.join(STRATEGIES)}.")
-    topic_pattern(given.excluded_topics)
-    refuse_review(given.review_id)
+    check_parameters(given)
     state = call.state
     if state.mode.measures_sizes and not state.cluster.measured:
         raise not_ready("the sizes of replicas are not measured yet")
@@ -267,19 +181,6 @@ async def _earlier(call: CruiseControlCall, run: DryRun | None, most_ms: int) ->
     except HttpError as error:
         return None, str(error)
     return kept, ""
-
-
-def job_options(given: PlanParameters) -> JobOptions:
-    """Return the limits and the throttle of the job."""
-    limits = {
-        "B": given.concurrent_partition_movements_per_broker,
-        "C": given.max_partition_movements_in_cluster,
-        "L": given.concurrent_leader_movements,
-    }
-    options = JobOptions(limits=",".join(f"{name}={each}" for name, each in limits.items() if each))
-    if given.replication_throttle is not None:
-        options.throttle = given.replication_throttle
-    return options
 
 
 def _left_out(kept: Kept) -> list[str]:
