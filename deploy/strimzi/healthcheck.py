@@ -10,7 +10,7 @@ import ssl
 import sys
 import urllib.request
 from pathlib import Path
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 
 ROOT = Path(os.environ.get("REASSIGND_ROOT", "/"))
 PASSWORD = ROOT / "opt/cruise-control/api-auth-config/healthcheck.password"
@@ -26,7 +26,7 @@ def main() -> None:
         if "role: standby" in role:
             return
         status, _ = _ask(base + os.environ.get("API_HEALTHCHECK_PATH", "/kafkacruisecontrol/state"))
-    except (URLError, OSError) as error:
+    except OSError as error:
         sys.exit(f"the API does not answer: {error}")
     if status not in (200, 500):
         sys.exit(f"the API answers with status {status}")

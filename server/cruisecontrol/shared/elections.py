@@ -1,6 +1,6 @@
 """A rebalance by `PreferredLeaderElectionGoal` alone: elect preferred leaders; no list changes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -16,7 +16,8 @@ from server.cruisecontrol.shared.call import CruiseControlCall
 from server.cruisecontrol.shared.executions import make_way, turn_to_execute
 from server.cruisecontrol.shared.goals import GOALS, Verdict, balancedness
 from server.cruisecontrol.shared.loads import Change, broker_rows, elected_rows
-from server.cruisecontrol.shared.plan_parameters import PlanParameters, job_options
+from server.cruisecontrol.shared.patterns import chosen_topics
+from server.cruisecontrol.shared.plan_parameters import PlanParameters, check_parameters, job_options
 from server.cruisecontrol.shared.results import Summary
 from server.cruisecontrol.shared.tasks import RunningTask
 
@@ -34,8 +35,10 @@ class _Misled(NamedTuple):
 
 async def elect_preferred(call: CruiseControlCall, given: PlanParameters, task: RunningTask) -> bytes:
     """Return the answer, after the elections were ordered if it is no dry run. Within limit L, as a job."""
+    check_parameters(given)
+    excluded = await chosen_topics(call, given.excluded_topics) if given.excluded_topics else ()
     stops = 0 if given.dryrun else await make_way(call, stop=given.stop_ongoing_execution)
-    misled = await call.call.collect(_misled(call.state))
+    misled = await call.call.collect(_misled(call.state, excluded))
     body = await _answer(call, given, misled)
     if given.dryrun:
         return body
@@ -47,9 +50,9 @@ async def elect_preferred(call: CruiseControlCall, given: PlanParameters, task: 
     return body
 
 
-def _misled(state: State) -> Iterator[_Misled | None]:
+def _misled(state: State, excluded: Collection[str]) -> Iterator[_Misled | None]:
     """Yield the partitions that another replica leads than the preferred one; None for others."""
-    for topic in list(state.cluster.partitions):
+    for topic in [each for each in state.cluster.partitions if each not in excluded]:
         for partition in list(state.cluster.partitions.get(topic, ())):
             preferred = partition.replicas[0] if partition.replicas else -1
             if partition.leader == preferred:
@@ -76,18 +79,19 @@ async def _answer(call: CruiseControlCall, given: PlanParameters, misled: Sequen
         verdict = Verdict(
             GOAL, "VIOLATED" if left else "FIXED" if changes else "NO-ACTION", before=bool(misled)
         )
-        numbers = _summary(len(changes), left, verdict)
+        numbers = _summary(given, len(changes), left, verdict)
         summaries = results.goal_summaries([verdict], after, topics, 0)
         return encode(results.result(numbers, summaries, (before, after), changes if given.verbose else None))
 
     return await call.call.off_loop.run(compute)
 
 
-def _summary(elections: int, left: int, verdict: Verdict) -> Summary:
+def _summary(given: PlanParameters, elections: int, left: int, verdict: Verdict) -> Summary:
     before, after = balancedness([verdict])
     note = f"preferred leaders of {left} partitions are not in sync, or being moved" if left else ""
     provision = "UNDECIDED" if left else "RIGHT_SIZED"
-    return Summary(0, 0, elections, 1, 100.0, [], round(before, 3), round(after, 3), provision, note)
+    excluded = [given.excluded_topics] if given.excluded_topics else []
+    return Summary(0, 0, elections, 1, 100.0, excluded, round(before, 3), round(after, 3), provision, note)
 
 
 def _change(misled: _Misled) -> Change:

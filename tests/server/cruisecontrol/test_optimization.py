@@ -257,6 +257,21 @@ async def test_an_election_tells_who_leads_before_and_after() -> None:
     assert (before, after, result["goalSummary"][0]["status"]) == ({2: 1}, {1: 1}, "FIXED")
 
 
+async def test_excluded_topics_keep_their_leaders() -> None:
+    controller = InMemoryController().with_partitions(
+        partition("foo-0", [1, 2, 3], leader=2), partition("bar-0", [1, 2, 3], leader=2)
+    )
+    client = CruiseControlClient(controller)
+    await client.ok("POST", f"{RUN}&goals=PreferredLeaderElectionGoal&excluded_topics=f.*")
+    controller.settle()
+    assert (controller["foo-0"].leader, controller["bar-0"].leader) == (2, 1)
+
+
+async def test_an_election_is_refused_for_a_review(client: CruiseControlClient) -> None:
+    status, text = await client.error("POST", f"{DRY}&goals=PreferredLeaderElectionGoal&review_id=1")
+    assert (status, "review_id: reviews are not offered" in text) == (400, True)
+
+
 async def test_a_preferred_leader_that_is_not_in_sync_is_a_violated_goal() -> None:
     controller = InMemoryController().with_partitions(partition("foo-0", [1, 2, 3], isr=(2, 3), leader=2))
     client = CruiseControlClient(controller)
