@@ -24,7 +24,7 @@ from server.cruisecontrol.shared.tasks import RunningTask
 GOAL = next(goal for goal in GOALS if goal.name == "PreferredLeaderElectionGoal")
 
 
-class _Misled(NamedTuple):
+class _WrongLeader(NamedTuple):
     """A partition that another replica leads than the preferred one."""
 
     entry: Entry
@@ -38,19 +38,19 @@ async def elect_preferred(call: CruiseControlCall, given: PlanParameters, task: 
     check_parameters(given)
     excluded = await chosen_topics(call, given.excluded_topics) if given.excluded_topics else ()
     stops = 0 if given.dryrun else await make_way(call, stop=given.stop_ongoing_execution)
-    misled = await call.call.collect(_misled(call.state, excluded))
-    body = await _answer(call, given, misled)
+    wrong = await call.call.collect(_wrong_leaders(call.state, excluded))
+    body = await _answer(call, given, wrong)
     if given.dryrun:
         return body
     async with turn_to_execute(call, stops):
         await call.room.tasks.keep(task, body, executes=True)
-        if entries := [each.entry for each in misled if each.able]:
+        if entries := [each.entry for each in wrong if each.able]:
             options = replace(job_options(given), elect=True)
             await submit_entries(call.of_task(job_client_id(task.id)), entries, options)
     return body
 
 
-def _misled(state: State, excluded: Collection[str]) -> Iterator[_Misled | None]:
+def _wrong_leaders(state: State, excluded: Collection[str]) -> Iterator[_WrongLeader | None]:
     """Yield the partitions that another replica leads than the preferred one; None for others."""
     for topic in [each for each in state.cluster.partitions if each not in excluded]:
         for partition in list(state.cluster.partitions.get(topic, ())):
@@ -59,7 +59,7 @@ def _misled(state: State, excluded: Collection[str]) -> Iterator[_Misled | None]
                 yield None
                 continue
             entry = Entry(partition.topic, partition.partition, partition.current)
-            yield _Misled(entry, partition.leader, _can_elect(state, partition, preferred))
+            yield _WrongLeader(entry, partition.leader, _can_elect(state, partition, preferred))
 
 
 def _can_elect(state: State, partition: Partition, preferred: int) -> bool:
@@ -68,16 +68,16 @@ def _can_elect(state: State, partition: Partition, preferred: int) -> bool:
     return partition.leader >= 0 and in_sync and free
 
 
-async def _answer(call: CruiseControlCall, given: PlanParameters, misled: Sequence[_Misled]) -> bytes:
+async def _answer(call: CruiseControlCall, given: PlanParameters, wrong: Sequence[_WrongLeader]) -> bytes:
     before = await broker_rows(call.room.services, call.room.capacities())
     topics = len(call.state.cluster.partitions)
 
     def compute() -> bytes:
-        changes = [_change(each) for each in misled if each.able]
+        changes = [_change(each) for each in wrong if each.able]
         after = elected_rows(before, changes, call.room.services.load)
-        left = len(misled) - len(changes)
+        left = len(wrong) - len(changes)
         verdict = Verdict(
-            GOAL, "VIOLATED" if left else "FIXED" if changes else "NO-ACTION", before=bool(misled)
+            GOAL, "VIOLATED" if left else "FIXED" if changes else "NO-ACTION", before=bool(wrong)
         )
         numbers = _summary(given, len(changes), left, verdict)
         summaries = results.goal_summaries([verdict], after, topics, 0)
@@ -94,7 +94,7 @@ def _summary(given: PlanParameters, elections: int, left: int, verdict: Verdict)
     return Summary(0, 0, elections, 1, 100.0, excluded, round(before, 3), round(after, 3), provision, note)
 
 
-def _change(misled: _Misled) -> Change:
-    topic, partition, replicas, _ = misled.entry
-    others = (broker for broker in replicas if broker != misled.leader)
-    return Change(topic, partition, (misled.leader, *others), replicas)
+def _change(wrong: _WrongLeader) -> Change:
+    topic, partition, replicas, _ = wrong.entry
+    others = (broker for broker in replicas if broker != wrong.leader)
+    return Change(topic, partition, (wrong.leader, *others), replicas)

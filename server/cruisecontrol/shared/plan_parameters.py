@@ -29,11 +29,13 @@ class GoalParameters(Parameters, kw_only=True):
     goals: Annotated[Names, Meta(description="Goals by name, instead of the default ones.")] = field(
         default_factory=list
     )
-    skip_hard_goal_check: Annotated[bool, Meta(description="Leave out hard goals that cannot be judged.")] = (
-        False
-    )
+    skip_hard_goal_check: Annotated[
+        bool, Meta(description="Plan also if a hard goal cannot be judged, or stays violated.")
+    ] = False
     excluded_topics: Annotated[str, Meta(description="Regular expression: topics that do not change.")] = ""
-    kafka_assigner: Annotated[bool, Meta(description="Racks and even replicas, without other goals.")] = False
+    kafka_assigner: Annotated[
+        bool, Meta(description="Racks, even replicas and even disks, if `goals` names no others.")
+    ] = False
     use_ready_default_goals: Annotated[
         bool, Meta(description="No effect: default goals that cannot be judged are left out in any case.")
     ] = False
