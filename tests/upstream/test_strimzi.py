@@ -1,6 +1,7 @@
 """Strimzi's operators on Cruise Control's API of a gateway, before real Kafka."""
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -41,7 +42,12 @@ class Strimzi(NamedTuple):
         self.operators.do("connect", url=self.url, user=user, ca=str(self.authority))
 
     def resource(self, topic: str, mode: str = "rebalance", **options: str) -> KafkaRebalance:
-        """Return a new resource; topics of other tests do not move."""
+        """Return a new resource; topics of other tests do not move.
+
+        What is evened out are replicas: the bytes of other tests may be against that.
+        """
+        evens = mode in {"rebalance", "add_broker"}
+        options = ({"goals": "ReplicaDistributionGoal"} if evens else {}) | options
         return KafkaRebalance(self.operators, mode, excluded_topics=f"(?!{topic}$).*", **options)
 
     def replicas(self, topic: str) -> list[list[int]]:
@@ -63,8 +69,21 @@ class Strimzi(NamedTuple):
         wait_for(lambda: self.replicas(topic)[number], replicas)
 
     def uneven_topic(self) -> str:
-        """Create a topic whose partitions are all on broker 1."""
-        return self.create_topic([1], [1], [1], [1])
+        """Create a topic whose partitions are all on broker 1, which has too many then."""
+        return self.create_topic(*[[1]] * self.too_many())
+
+    def too_many(self) -> int:
+        """Return how many replicas more are too many for broker 1.
+
+        The cluster has topics of other tests, which stay. A tenth more than what can be reached with them is
+        not too many.
+        """
+        rows = read_kafka(self.kafka.bootstrap).partitions.values()
+        held = Counter(broker for row in rows for broker in row.replicas)
+        count = 4
+        while held[1] + count <= 1.1 * max(held[1], (held.total() + count) / 2) + 2:
+            count += 1
+        return count
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +121,7 @@ def test_a_resource_becomes_ready_after_its_approval(strimzi: Strimzi) -> None:
     resource.until("ProposalReady")
     moves = resource.result["summary"]["numReplicaMovements"]
     assert resource.result["before"] == resource.result["after"] == [1, 2]
-    assert strimzi.replicas(topic) == [[1]] * 4
+    assert set(map(tuple, strimzi.replicas(topic))) == {(1,)}
     resource.approve()
     resource.until("Ready")
     assert resource.passed == ["New", "PendingProposal", "ProposalReady", "Rebalancing", "Ready"]
@@ -130,7 +149,7 @@ def test_a_refresh_while_it_rebalances_stops_and_plans_anew(strimzi: Strimzi) ->
     resource.approve()
     resource.refresh()
     resource.until("ProposalReady")
-    assert strimzi.replicas(topic) == [[1]] * 4
+    assert set(map(tuple, strimzi.replicas(topic))) == {(1,)}
     assert resource.result["summary"]["numReplicaMovements"] > 0
 
 
@@ -182,12 +201,12 @@ def test_a_broker_that_does_not_exist_is_told(strimzi: Strimzi) -> None:
 
 
 def test_a_broker_is_emptied_and_used_again(strimzi: Strimzi) -> None:
-    topic = strimzi.create_topic([1], [2], [2])
+    topic = strimzi.create_topic(*[[1]] * strimzi.too_many(), [2])
     leaving = strimzi.resource(topic, "remove_broker", brokerid="2")
     leaving.until("ProposalReady")
     leaving.approve()
     assert leaving.until("Ready", "NotReady") == "Ready"
-    assert strimzi.replicas(topic) == [[1]] * 3
+    assert set(map(tuple, strimzi.replicas(topic))) == {(1,)}
     joining = strimzi.resource(topic, "add_broker", brokerid="2")
     joining.until("ProposalReady")
     joining.approve()
