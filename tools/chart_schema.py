@@ -46,7 +46,7 @@ TEXTS: Mapping[str, Schema] = {
         "type": "string",
         "pattern": "^([Hh][Tt][Tt][Pp][Ss]?://[^ @?#]+)?$",
     },
-    "a list of VALUE=ID, such as 10.0.0.1:9404=1": {
+    "a list of VALUE=ID, each VALUE once, such as 10.0.0.1:9404=1": {
         "type": "string",
         "pattern": "^( *[^,=]+= *[0-9]+ *(,|$))*$",
     },
