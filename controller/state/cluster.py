@@ -29,6 +29,14 @@ class Disk(NamedTuple):
     """It gets no new replicas (KIP-1066)."""
 
 
+def total_bytes(disks: Sequence[Disk]) -> int | None:
+    """Return the size of a broker's disks, or None if one is not known.
+
+    Brokers report them since Kafka 3.3 (KIP-827).
+    """
+    return sum(disk.total for disk in disks) if disks and all(disk.total > 0 for disk in disks) else None
+
+
 @dataclass(eq=False, slots=True)
 class ClusterState:
     """Brokers, topics and partitions, with indexes over them."""

@@ -6,14 +6,13 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from controller.model.cluster import Broker as Registration
 from controller.model.cluster import TopicPartition
-from controller.state.cluster import Disk
+from controller.state.cluster import Disk, total_bytes
 from controller.state.state import State
 from controller.views.jobs import broker_loads
 from server.api.shared.call import Call, Endpoint
 from server.api.shared.errors import HttpError
-from server.api.shared.inventory import Basis, BrokerNumbers, Inventory
+from server.api.shared.inventory import UNREGISTERED, Basis, BrokerNumbers, Inventory, known_brokers
 from server.api.shared.models import Page
 from server.api.shared.partition_rows import has_or_gets
 from server.progress.rates import SAMPLE_SECONDS
@@ -23,9 +22,6 @@ RECENT_MS = round(2 * SAMPLE_SECONDS * 1000)
 
 NAMED = 5
 """Most partitions that the check of a drained broker names."""
-
-UNREGISTERED = Registration(-1, "", 0, None, 0)
-"""Stands for the registration of a broker that only replica lists name."""
 
 
 class BrokerState(Enum):
@@ -157,7 +153,9 @@ class BrokersPage(Page, forbid_unknown_fields=True):
 async def brokers(call: Call, page: BrokersPage) -> Brokers:
     """List brokers. Those that are registered no more, but hold replicas, are among them."""
     inventory = await call.services.inventories.recent()
-    rows = [row for row in _rows(call, inventory, _known(call, inventory)) if _selects(page, row)]
+    rows = [
+        row for row in _rows(call, inventory, known_brokers(call.state, inventory)) if _selects(page, row)
+    ]
     rows.sort(key=_KEYS[page.sort], reverse=page.descending)
     listed = rows[page.offset : page.offset + page.limit]
     return Brokers(len(rows), listed, page.next(len(listed), len(rows)), inventory.basis)
@@ -167,7 +165,7 @@ async def broker(call: Call) -> BrokerDetail:
     """Show a broker."""
     number = call.number("broker")
     inventory = await call.services.inventories.recent()
-    if number not in _known(call, inventory):
+    if number not in known_brokers(call.state, inventory):
         raise HttpError(404, f"There is no broker {number}.")
     [found] = _rows(call, inventory, [number])
     return BrokerDetail(found, inventory.basis)
@@ -220,12 +218,6 @@ class _Moves:
         )
 
 
-def _known(call: Call, inventory: Inventory) -> list[int]:
-    holding = {broker for broker, each in inventory.brokers.items() if each.replicas}
-    cluster = call.state.cluster
-    return sorted(cluster.brokers.keys() | cluster.unlisted_brokers | holding)
-
-
 def _rows(call: Call, inventory: Inventory, brokers: Iterable[int]) -> list[Broker]:
     state, moves = call.state, _Moves(call)
     hidden, idle = set(call.services.hidden_brokers()), state.cluster.idle_brokers
@@ -241,7 +233,7 @@ def _row(
     state, held = call.state, inventory.brokers.get(number, BrokerNumbers())
     registered = state.cluster.brokers.get(number, UNREGISTERED)
     disks = inventory.disks.get(number, ())
-    total = sum(disk.total for disk in disks) if disks and all(disk.total > 0 for disk in disks) else None
+    total = total_bytes(disks)
     (moving_in, moving_out), (rate_in, rate_out) = moves.replicas(number), moves.rates(number)
     return Broker(
         id=number,

@@ -11,7 +11,7 @@ from controller.execution.cordons import is_cordoned
 from controller.model.cluster import Partition
 from controller.model.load import Loads
 from controller.model.replicas import StoredReplicas, TopicPartition
-from controller.state.cluster import Disk
+from controller.state.cluster import Disk, total_bytes
 from controller.state.state import State
 from controller.views.reassignments import ends_of
 from server.api.shared.answers import json_lines
@@ -137,7 +137,7 @@ def rows(
         live, disks = number in state.cluster.live, state.cluster.disks.get(number, ())
         where = broker.host, broker.port
         closed = number in state.settings.excluded_brokers, is_cordoned(state, number)
-        yield SnapshotBroker(number, broker.rack, live, *where, _disk_bytes(disks), _dirs(disks), *closed)
+        yield SnapshotBroker(number, broker.rack, live, *where, total_bytes(disks), _dirs(disks), *closed)
     for topic, partitions in list(state.cluster.partitions.items()):
         min_isr, tiered = state.settings.min_isr(topic), state.settings.is_tiered(topic)
         for partition in list(partitions):
@@ -146,14 +146,6 @@ def rows(
                 if load is not None and (rates := load.rates(topic, partition.partition)) is not None:
                     row.bytes_in, row.bytes_out, row.busy_in, row.busy_out, row.mean_in, row.mean_out = rates
                 yield row
-
-
-def _disk_bytes(disks: Sequence[Disk]) -> int | None:
-    """Return the size of a broker's disks, or None if one is not known.
-
-    Brokers report them since Kafka 3.3 (KIP-827).
-    """
-    return sum(disk.total for disk in disks) if disks and all(disk.total > 0 for disk in disks) else None
 
 
 def _dirs(disks: Sequence[Disk]) -> dict[str, SnapshotLogDir] | None:

@@ -24,6 +24,7 @@ from controller.model.cluster import (
     Replicas,
     TopicPartition,
 )
+from controller.model.cluster import Broker as Registration
 from controller.model.replicas import without
 from controller.state.cluster import Disk
 from controller.state.state import State
@@ -112,6 +113,16 @@ class Inventory:
     topics: dict[str, TopicNumbers] = field(default_factory=dict)
     disks: Mapping[int, Sequence[Disk]] = field(default_factory=dict)
     """The log directories by broker, as far as brokers tell."""
+
+
+UNREGISTERED = Registration(-1, "", 0, None, 0)
+"""Stands for the registration of a broker that only replica lists name."""
+
+
+def known_brokers(state: State, inventory: Inventory) -> list[int]:
+    """Return the brokers that are registered, or named, or hold replicas, in order of their ids."""
+    holding = {broker for broker, each in inventory.brokers.items() if each.replicas}
+    return sorted(state.cluster.brokers.keys() | state.cluster.unlisted_brokers | holding)
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ from controller.model.cluster import Partition, TopicPartition
 from controller.model.replicas import without
 from controller.state.state import State
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
-from server.api.shared.inventory import BrokerNumbers, Inventory
+from server.api.shared.inventory import BrokerNumbers, Inventory, known_brokers
 from server.cruisecontrol.shared.access import ClientRole
 from server.cruisecontrol.shared.answers import encode
 from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint
@@ -150,8 +150,7 @@ class _Partitions(NamedTuple):
 def _brokers(
     state: State, inventory: Inventory, directories: Mapping[int, tuple[list[str], list[str]]]
 ) -> ClusterBrokers:
-    holding = {broker for broker, each in inventory.brokers.items() if each.replicas}
-    known = sorted(state.cluster.brokers.keys() | state.cluster.unlisted_brokers | holding)
+    known = known_brokers(state, inventory)
     numbers = {broker: inventory.brokers.get(broker, BrokerNumbers()) for broker in known}
     failed = Counter(broker for replicas in state.cluster.failed.values() for broker in replicas)
     # Metadata names the same broker as the controller: clients send it what only a controller answers.

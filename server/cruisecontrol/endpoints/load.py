@@ -44,7 +44,7 @@ class LoadAnswer(ClusterLoad):
 
 async def load(call: CruiseControlCall, given: LoadParameters) -> LoadAnswer:
     """Return what each broker holds and carries."""
-    rows = await broker_rows(call.room.services, call.room.capacities())
+    rows = await broker_rows(call.room)
     if given.capacity_only:
         rows = [_unused(row) for row in rows]
     shown = cluster_load(rows)

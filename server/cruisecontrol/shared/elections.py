@@ -69,7 +69,7 @@ def _can_elect(state: State, partition: Partition, preferred: int) -> bool:
 
 
 async def _answer(call: CruiseControlCall, given: PlanParameters, wrong: Sequence[_WrongLeader]) -> bytes:
-    before = await broker_rows(call.room.services, call.room.capacities())
+    before = await broker_rows(call.room)
     topics = len(call.state.cluster.partitions)
 
     def compute() -> bytes:

@@ -10,16 +10,15 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from controller.model.cluster import Broker as Registration
-from controller.model.load import LoadRow, Loads
+from controller.model.load import LoadRow, Loads, Quality, Rates
 from controller.model.plan import Entry
 from controller.model.replicas import Replicas
-from controller.state.cluster import Disk
+from controller.state.cluster import total_bytes
 from controller.state.state import State
-from server.api.shared.call import ApiServices
-from server.api.shared.inventory import BrokerNumbers, Inventory
+from server.api.shared.inventory import UNREGISTERED, BrokerNumbers, Inventory, known_brokers
 from server.api.shared.proposals import ProposedBroker, ProposedLoad
-from server.cruisecontrol.shared.capacities import KILOBYTE, MEGABYTE, UNKNOWN, Capacities, Capacity
+from server.cruisecontrol.shared.call import Room
+from server.cruisecontrol.shared.capacities import KILOBYTE, MEGABYTE, UNKNOWN, Capacity
 
 NOT_KNOWN = -1.0
 """In place of a number that is not known. Cruise Control sends it for a disk without a known size, and its UI
@@ -29,9 +28,6 @@ stops at an absent number."""
 def cpu_weight(leader_in: float, bytes_out: float, follower_in: float = 0.0) -> float:
     """Return how much CPU these bytes per second take, without a unit, by Cruise Control's weights."""
     return 0.7 * leader_in + 0.15 * bytes_out + 0.15 * follower_in
-
-
-UNREGISTERED = Registration(-1, "", 0, None, 0)
 
 
 @dataclass(slots=True)
@@ -117,38 +113,29 @@ class ClusterLoad(Struct):
     brokers: Annotated[list[BrokerLoad], Meta(description="In order of their ids.")]
 
 
-async def broker_rows(services: ApiServices, capacities: Capacities) -> list[BrokerRow]:
+async def broker_rows(room: Room) -> list[BrokerRow]:
     """Return the brokers as the cluster is, in order of their ids."""
-    return counted_rows(services, capacities, await services.inventories.recent())
+    return counted_rows(room, await room.services.inventories.recent())
 
 
-def counted_rows(services: ApiServices, capacities: Capacities, inventory: Inventory) -> list[BrokerRow]:
+def counted_rows(room: Room, inventory: Inventory) -> list[BrokerRow]:
     """Return the brokers with what the inventory has counted, in order of their ids."""
-    state = services.state
-    measured = {} if services.load is None else {row.broker: row for row in services.load.by_broker()}
-    holding = {broker for broker, each in inventory.brokers.items() if each.replicas}
-    known = sorted(state.cluster.brokers.keys() | state.cluster.unlisted_brokers | holding)
-    numbers = inventory.brokers
-    rows = [
-        _row(state, each, numbers.get(each, BrokerNumbers()), inventory.disks, measured) for each in known
+    state, loads = room.services.state, room.services.load
+    measured = {} if loads is None else {row.broker: row for row in loads.by_broker()}
+    limits = room.capacities()
+    return [
+        _row(state, inventory, broker, limits.of(broker), measured.get(broker, NOT_MEASURED))
+        for broker in known_brokers(state, inventory)
     ]
-    for row in rows:
-        row.limits = capacities.of(row.id)
-        row.capacity = row.capacity if row.capacity is not None else row.limits.disk
-    return rows
 
 
-def _row(
-    state: State,
-    broker: int,
-    held: BrokerNumbers,
-    disks: Mapping[int, Sequence[Disk]],
-    measured: Mapping[int | None, LoadRow],
-) -> BrokerRow:
+NOT_MEASURED = LoadRow(None, None, None, Rates(), Quality.UNKNOWN, 0.0)
+
+
+def _row(state: State, inventory: Inventory, broker: int, limits: Capacity, load: LoadRow) -> BrokerRow:
     registered = state.cluster.brokers.get(broker, UNREGISTERED)
-    own = disks.get(broker, ())
-    capacity = sum(disk.total for disk in own) if own and all(disk.total > 0 for disk in own) else None
-    load = measured.get(broker)
+    held = inventory.brokers.get(broker, BrokerNumbers())
+    capacity = total_bytes(inventory.disks.get(broker, ()))
     return BrokerRow(
         broker,
         registered.host,
@@ -157,12 +144,13 @@ def _row(
         held.replicas,
         held.leaders,
         held.bytes,
-        capacity,
-        None if load is None else load.rates.bytes_in,
-        None if load is None else load.replication_in,
-        None if load is None else load.rates.bytes_out,
-        None if load is None else load.potential_out,
-        None if load is None else load.cpu,
+        limits.disk if capacity is None else capacity,
+        load.rates.bytes_in,
+        load.replication_in,
+        load.rates.bytes_out,
+        load.potential_out,
+        load.cpu,
+        limits,
     )
 
 

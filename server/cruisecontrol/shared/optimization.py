@@ -202,7 +202,7 @@ async def _answer(
     load: LoadSummary,
 ) -> bytes:
     figures = _figures(kept)
-    now = await broker_rows(call.room.services, call.room.capacities())
+    now = await broker_rows(call.room)
     milliseconds = round(1000 * call.store.shown(kept).seconds)
 
     def compute() -> bytes:

@@ -34,7 +34,7 @@ class GoalViolation(Struct, rename="camel"):
 async def goal_violations(call: CruiseControlCall) -> list[GoalViolation]:
     """Return one violation with all goals that are violated, or none."""
     inventory = await call.room.services.inventories.at_hand()
-    rows = counted_rows(call.room.services, call.room.capacities(), inventory)
+    rows = counted_rows(call.room, inventory)
     now = Evidence(rows, 0, 0, frozenset())
     violated = [name for name in call.room.detected if BY_NAME[name.lower()].judge(now) is True]
     if not violated:
