@@ -41,6 +41,10 @@ class StrimziPod:
         self.write("opt/cruise-control/custom-config/cruisecontrol.properties", PROPERTIES)
         self.write("opt/cruise-control/custom-config/capacity.json", CAPACITIES)
 
+    @property
+    def log(self) -> Path:
+        return self.root / "log"
+
     def secure(self, certificates: Path, name: str) -> None:
         """Mount `NAME.crt` and `NAME.key` as the certificate of the pod, and the authority that signed it."""
         self.variables |= {"STRIMZI_CC_TLS_ENABLED": "true", "STRIMZI_CC_MTLS_ENABLED": "true"}
@@ -88,10 +92,14 @@ class StrimziPod:
 
     @contextmanager
     def running(self) -> Iterator[subprocess.Popen[str]]:
-        """Run the pod's process until the end; it must stop cleanly."""
-        with subprocess.Popen(
-            [SCRIPTS / "cruise_control_run.sh"], env=self.environment, stdout=subprocess.PIPE, text=True
-        ) as process:
+        """Run the pod's process until the end; it must stop cleanly. What it logs is in the file `log`."""
+        command = [SCRIPTS / "cruise_control_run.sh"]
+        with (
+            self.log.open("w") as log,
+            subprocess.Popen(
+                command, env=self.environment, stdout=subprocess.PIPE, stderr=log, text=True
+            ) as process,
+        ):
             try:
                 assert process.stdout is not None
                 assert process.stdout.readline().startswith("ready: ")
@@ -99,4 +107,4 @@ class StrimziPod:
             finally:
                 process.terminate()
                 process.communicate(timeout=120)
-        assert process.returncode == 0
+        assert process.returncode == 0, self.log.read_text()
