@@ -270,10 +270,15 @@ class State:
         return "" if known is None or known.id == NO_ID else known.id.hex()
 
     @property
+    def sizes_known(self) -> bool:
+        """Whether the sizes of replicas are known, or will be told without a measurement."""
+        return not self.mode.measures_sizes or self.cluster.measured
+
+    @property
     def awaits_sizes(self) -> bool:
         """Whether bytes are limited, and the sizes are still to be measured."""
         limited = self.backlog.usage.limits.bytes != NO_LIMITS.bytes
-        return limited and self.mode.measures_sizes and not self.cluster.measured
+        return limited and not self.sizes_known
 
     def open_job(self, job: Job) -> None:
         """Begin a job that is not a record yet: its first steps may start before it is one."""

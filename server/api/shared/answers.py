@@ -61,7 +61,7 @@ def streamed_text(head: str, rows: Iterable[str | None], media_type: str) -> Str
 
 async def _text(head: str, rows: Iterable[str | None]) -> AsyncIterator[bytes]:
     yield head.encode()
-    async for each in slices(rows):
+    async for each in _slices(rows):
         yield "".join(each).encode()
 
 
@@ -69,21 +69,27 @@ async def _document(answer: msgspec.Struct, rows: Iterable[msgspec.Struct | None
     head, empty_list, tail = _encoder.encode(answer).rpartition(b"[]")
     if empty_list:
         yield head + b"["
-        comma = b""
-        async for each in slices(rows):
-            yield comma + _encoder.encode(each)[1:-1]
-            comma = b","
+        async for piece in elements(rows):
+            yield piece
         tail = b"]" + tail
     yield tail + b"\n"
 
 
+async def elements(rows: Iterable[msgspec.Struct | None]) -> AsyncIterator[bytes]:
+    """Yield the elements of a list in JSON, without its brackets, in slices."""
+    comma = b""
+    async for each in _slices(rows):
+        yield comma + _encoder.encode(each)[1:-1]
+        comma = b","
+
+
 async def encoded_lines(rows: Iterable[msgspec.Struct]) -> AsyncIterator[bytes]:
     """Yield slices of rows, one JSON object per line."""
-    async for each in slices(rows):
+    async for each in _slices(rows):
         yield _encoder.encode_lines(each)
 
 
-async def slices(rows: Iterable[T | None]) -> AsyncIterator[list[T]]:
+async def _slices(rows: Iterable[T | None]) -> AsyncIterator[list[T]]:
     """Yield the rows that are not None, in lists of at most `ROWS_PER_SLICE`, which are not empty."""
     left = iter(rows)
     while taken := list(islice(left, ROWS_PER_SLICE)):

@@ -6,14 +6,12 @@ from msgspec import Meta, field
 
 from server.api.shared.proposals import ProposalRequest
 from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint
-from server.cruisecontrol.shared.elections import elect_preferred
+from server.cruisecontrol.shared.elections import GOAL, elect_preferred
 from server.cruisecontrol.shared.errors import refused
 from server.cruisecontrol.shared.optimization import Wanted, check_brokers, optimize
-from server.cruisecontrol.shared.parameters import Brokers
+from server.cruisecontrol.shared.parameters import Brokers, simple_name
 from server.cruisecontrol.shared.plan_parameters import PlanParameters
 from server.cruisecontrol.shared.tasks import RunningTask
-
-ELECTION = "preferredleaderelectiongoal"
 
 
 class RebalanceParameters(PlanParameters, kw_only=True):
@@ -37,7 +35,7 @@ async def rebalance(
     """Plan, and execute if it is no dry run. The plan of a dry run may be `reuse_ms` old."""
     if given.rebalance_disk:
         raise refused("rebalance_disk: reassignd does not even out the log directories of a broker")
-    if [name.rpartition(".")[2].lower() for name in given.goals] == [ELECTION]:
+    if list(map(simple_name, given.goals)) == [simple_name(GOAL.name)]:
         return await elect_preferred(call, given, task)
     check_brokers(call.state, given.destination_broker_ids)
     return await optimize(call, given, Wanted(_wanted(call, given), evens=True, reuse_ms=reuse_ms), task)

@@ -11,7 +11,7 @@ from server.cruisecontrol.shared.access import ClientRole
 from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint
 from server.cruisecontrol.shared.errors import bad_parameter
 from server.cruisecontrol.shared.executor import ExecutorState, executor_state
-from server.cruisecontrol.shared.goals import BY_NAME, DEFAULT, MEASURED, RATE_LOADS
+from server.cruisecontrol.shared.goals import MEASURED, default_goals, has_rates
 from server.cruisecontrol.shared.loads import NOT_KNOWN
 from server.cruisecontrol.shared.parameters import Names, Parameters
 from server.cruisecontrol.shared.violations import GoalViolation, goal_violations
@@ -136,7 +136,7 @@ async def state(call: CruiseControlCall, given: StateParameters) -> CruiseContro
     asked = [each.lower() for each in given.substates] or list(SUBSTATES)
     if unknown := [each for each in asked if each not in SUBSTATES]:
         raise bad_parameter(f"There is no substate '{unknown[0][:80]}'; known: {', '.join(SUBSTATES)}.")
-    load = LoadSummary(False) if call.room.services.load is None else call.room.services.load.summary()
+    load = call.load
     answer = CruiseControlState()
     if "monitor" in asked:
         answer.monitor = _monitor(call, load)
@@ -149,15 +149,10 @@ async def state(call: CruiseControlCall, given: StateParameters) -> CruiseContro
     return answer
 
 
-def _is_measured(call: CruiseControlCall) -> bool:
-    """Return whether plans can be made: the sizes of replicas are known where they are measured."""
-    return not call.state.mode.measures_sizes or bool(call.state.cluster.measured)
-
-
 def _monitor(call: CruiseControlCall, load: LoadSummary) -> MonitorState:
     total = sum(map(len, call.state.cluster.partitions.values()))
     known = round(total * load.coverage) if load.sampling else total
-    ready = _is_measured(call)
+    ready = call.state.sizes_known
     return MonitorState(
         "RUNNING" if ready else "LOADING",
         ready,
@@ -173,10 +168,8 @@ def _monitor(call: CruiseControlCall, load: LoadSummary) -> MonitorState:
 
 def _analyzer(call: CruiseControlCall, load: LoadSummary) -> AnalyzerState:
     """Tell the goals of a request that names none: koperator waits until all of these are ready."""
-    has_load, ready = load.sampling and load.coverage >= MEASURED, _is_measured(call)
-    goals = [BY_NAME[name.lower()] for name in DEFAULT]
-    goals = [goal for goal in goals if load.sampling or RATE_LOADS.isdisjoint(goal.loads)]
-    usable = {goal.name: ready and (has_load or RATE_LOADS.isdisjoint(goal.loads)) for goal in goals}
+    ready, able = call.state.sizes_known, default_goals(rates=has_rates(load))
+    usable = {goal.name: ready and goal in able for goal in default_goals(rates=load.sampling)}
     return AnalyzerState(
         ready,
         [name for name, able in usable.items() if able],

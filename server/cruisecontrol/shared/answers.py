@@ -1,6 +1,7 @@
 """Answers of Cruise Control's API: JSON with its headers, and its form of errors."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from uuid import uuid4
 
 import msgspec
@@ -22,6 +23,11 @@ _encoder = msgspec.json.Encoder()
 def encode(model: object) -> bytes:
     """Return the JSON of an answer. Floats without a fraction keep their point: clients read doubles."""
     return _encoder.encode(model)
+
+
+def date(milliseconds: int) -> str:
+    """Return a time, in milliseconds since 1970, as Strimzi reads it in texts: `2026-11-27T15:04:05Z`."""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def headers(version: str, task: str | None = None) -> dict[str, str]:

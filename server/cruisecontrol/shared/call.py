@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 
+from controller.model.load import LoadSummary
 from controller.state.state import State
 from server.api.shared.call import ApiServices, Call
 from server.api.shared.proposals import ProposalStore
@@ -13,8 +14,6 @@ from server.cruisecontrol.shared.capacities import Capacities, CurrentCapacities
 from server.cruisecontrol.shared.errors import refused
 from server.cruisecontrol.shared.parameters import Parameters
 from server.cruisecontrol.shared.tasks import RunningTask, UserTasks
-
-T = TypeVar("T")
 
 
 class DryRun(NamedTuple):
@@ -65,6 +64,12 @@ class CruiseControlCall(NamedTuple):
         if self.room.services.proposals is None:
             raise refused("this server computes no proposals")
         return self.room.services.proposals
+
+    @property
+    def load(self) -> LoadSummary:
+        """What is known of the load of partitions."""
+        loads = self.room.services.load
+        return LoadSummary(False) if loads is None else loads.summary()
 
     def of_task(self, client_id: str) -> Call:
         """Return a call of `/v1` whose changes are recorded with this client id."""

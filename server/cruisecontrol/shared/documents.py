@@ -6,7 +6,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from starlette.responses import Response, StreamingResponse
 
-from server.api.shared.answers import slices
+from server.api.shared.answers import elements
 from server.cruisecontrol.shared.answers import JSON, encode
 
 
@@ -26,9 +26,7 @@ async def _pieces(head: bytes, lists: Sequence[JsonList], tail: bytes) -> AsyncI
     yield head
     for place, each in enumerate(lists):
         yield (b"," if place else b"") + encode(each.name) + b":["
-        comma = b""
-        async for rows in slices(each.rows):
-            yield comma + encode(rows)[1:-1]
-            comma = b","
+        async for piece in elements(each.rows):
+            yield piece
         yield b"]"
     yield tail

@@ -14,14 +14,14 @@ from server.cruisecontrol.shared import results
 from server.cruisecontrol.shared.answers import encode
 from server.cruisecontrol.shared.call import CruiseControlCall
 from server.cruisecontrol.shared.executions import make_way, turn_to_execute
-from server.cruisecontrol.shared.goals import GOALS, Verdict, balancedness
+from server.cruisecontrol.shared.goals import Verdict, balancedness, goal_of
 from server.cruisecontrol.shared.loads import Change, broker_rows, elected_rows
 from server.cruisecontrol.shared.patterns import chosen_topics
 from server.cruisecontrol.shared.plan_parameters import PlanParameters, check_parameters, job_options
 from server.cruisecontrol.shared.results import Summary
 from server.cruisecontrol.shared.tasks import RunningTask
 
-GOAL = next(goal for goal in GOALS if goal.name == "PreferredLeaderElectionGoal")
+GOAL = goal_of("PreferredLeaderElectionGoal")
 
 
 class _WrongLeader(NamedTuple):
@@ -90,8 +90,9 @@ def _summary(given: PlanParameters, elections: int, left: int, verdict: Verdict)
     before, after = balancedness([verdict])
     note = f"preferred leaders of {left} partitions are not in sync, or being moved" if left else ""
     provision = "UNDECIDED" if left else "RIGHT_SIZED"
-    excluded = [given.excluded_topics] if given.excluded_topics else []
-    return Summary(0, 0, elections, 1, 100.0, excluded, round(before, 3), round(after, 3), provision, note)
+    return Summary(
+        0, 0, elections, 1, 100.0, given.excluded, round(before, 3), round(after, 3), provision, note
+    )
 
 
 def _change(wrong: _WrongLeader) -> Change:

@@ -5,7 +5,6 @@ counts only partitions that have ended.
 """
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from itertools import islice
 from math import ceil
 from urllib.parse import parse_qs, urlsplit
@@ -17,6 +16,7 @@ from controller.model.tasks import UserTask, task_of
 from controller.state.state import State
 from server.api.shared.job_rows import Job as JobRow
 from server.api.shared.job_rows import job_rows, tally
+from server.cruisecontrol.shared.answers import date
 from server.cruisecontrol.shared.call import CruiseControlCall
 from server.cruisecontrol.shared.capacities import MEGABYTE
 from server.cruisecontrol.shared.executions import executions
@@ -59,10 +59,8 @@ class ExecutorState(Struct, rename="camel"):
     num_finished_leadership_movements: int | UnsetType = UNSET
     total_data_to_move: int | UnsetType = UNSET
     finished_data_movement: int | UnsetType = UNSET
-    maximum_concurrent_partition_movements_per_broker: int | UnsetType = UNSET
     in_progress_partition_movement: list[ExecutionTask] | UnsetType = UNSET
     pending_partition_movement: list[ExecutionTask] | UnsetType = UNSET
-    error: str | UnsetType = UNSET
     recently_removed_brokers: list[int] = []
     """Those that get no new partitions, however long ago they were drained."""
     recently_demoted_brokers: list[int] = []
@@ -119,14 +117,13 @@ def _of_job(state: State, job: Job, row: JobRow) -> ExecutorState:
     copied = row.copied
     total = ceil(copied.total / MEGABYTE) if copied is not None and copied.total else 0
     finished = min(total, int(copied.bytes // MEGABYTE)) if copied is not None and copied.bytes else 0
-    started = datetime.fromtimestamp(job.created_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     task = task_of(job.client_id)
     record = state.tasks.results.get(task)
     client = job.principal if record is None else record.client
     return ExecutorState(
         _phase(state, job, row),
         task,
-        f"{_reason(record)} (Client: {client}, Date: {started})",
+        f"{_reason(record)} (Client: {client}, Date: {date(job.created_ms)})",
         row.total,
         row.total - row.moving - row.waiting - row.queued,
         row.moving,

@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from controller.model.load import LoadSummary
 from server.api.shared.proposals import LeaderGoal, ProposalFigures, ProposalRequest, Spread
+from server.cruisecontrol.shared.detection import JUDGED
 from server.cruisecontrol.shared.errors import CruiseControlError, bad_parameter, refused
 from server.cruisecontrol.shared.loads import BrokerRow
 
@@ -167,18 +169,27 @@ GOALS: tuple[CruiseControlGoal, ...] = (
 BY_NAME: Mapping[str, CruiseControlGoal] = {goal.name.lower(): goal for goal in GOALS}
 
 RACK_GOALS = frozenset({"RackAwareGoal", "RackAwareDistributionGoal", "KafkaAssignerEvenRackAwareGoal"})
-DEFAULT = (
-    "RackAwareDistributionGoal",
-    "ReplicaCapacityGoal",
-    "DiskCapacityGoal",
-    "ReplicaDistributionGoal",
-    "DiskUsageDistributionGoal",
-    "NetworkInboundUsageDistributionGoal",
-    "NetworkOutboundUsageDistributionGoal",
-    "LeaderReplicaDistributionGoal",
-)
+ASSIGNER = ("KafkaAssignerEvenRackAwareGoal", "KafkaAssignerDiskUsageDistributionGoal")
+"""The goals of `kafka_assigner` without `goals`."""
+DEFAULT = ("RackAwareDistributionGoal", *JUDGED)
 """The goals of a request without `goals`, without those that cannot be judged."""
 RATE_LOADS = frozenset({"in", "out", "leaders-in", "cpu"})
+
+
+def goal_of(name: str) -> CruiseControlGoal:
+    """Return the goal with this name, whose case does not count. Raises KeyError."""
+    return BY_NAME[name.lower()]
+
+
+def has_rates(load: LoadSummary) -> bool:
+    """Return whether enough rates are known for plans by them."""
+    return load.sampling and load.coverage >= MEASURED
+
+
+def default_goals(*, rates: bool) -> list[CruiseControlGoal]:
+    """Return the goals of a request that names none, with those by rates or without."""
+    goals = map(goal_of, DEFAULT)
+    return [goal for goal in goals if rates or RATE_LOADS.isdisjoint(goal.loads)]
 
 
 class Chosen(NamedTuple):
@@ -205,13 +216,11 @@ def choose(names: Iterable[str], *, skip_hard: bool, assigner: bool, has_load: b
     if unknown := [name for name in given if name.lower() not in BY_NAME]:
         known = ", ".join(goal.name for goal in GOALS)
         raise bad_parameter(f"There is no goal '{unknown[0][:80]}'; known: {known}.")
-    goals = [BY_NAME[name.lower()] for name in dict.fromkeys(given)]
+    goals = list(map(goal_of, dict.fromkeys(given)))
     if assigner and not goals:
-        goals = [BY_NAME["kafkaassignerevenrackawaregoal"], BY_NAME["kafkaassignerdiskusagedistributiongoal"]]
+        goals = list(map(goal_of, ASSIGNER))
     if not goals:
-        goals = [BY_NAME[name.lower()] for name in DEFAULT]
-        goals = [goal for goal in goals if has_load or RATE_LOADS.isdisjoint(goal.loads)]
-        skip_hard = True
+        goals, skip_hard = default_goals(rates=has_load), True
     return Chosen(goals, skip_hard)
 
 

@@ -62,8 +62,8 @@ async def optimize(
     """
     _check(call, given)
     stops = 0 if given.dryrun else await make_way(call, stop=given.stop_ongoing_execution)
-    load = _load(call)
-    has_load = load.sampling and load.coverage >= goals.MEASURED
+    load = call.load
+    has_load = goals.has_rates(load)
     chosen = choose(
         given.goals, skip_hard=given.skip_hard_goal_check, assigner=given.kafka_assigner, has_load=has_load
     )
@@ -85,8 +85,7 @@ async def optimize(
 
 def _check(call: CruiseControlCall, given: PlanParameters) -> None:
     check_parameters(given)
-    state = call.state
-    if state.mode.measures_sizes and not state.cluster.measured:
+    if not call.state.sizes_known:
         raise not_ready("the sizes of replicas are not measured yet")
 
 
@@ -96,11 +95,6 @@ def check_brokers(state: State, brokers: Sequence[int]) -> None:
     for broker in brokers:
         if broker not in known:
             raise unknown_broker(broker)
-
-
-def _load(call: CruiseControlCall) -> LoadSummary:
-    loads = call.room.services.load
-    return LoadSummary(False) if loads is None else loads.summary()
 
 
 async def _plan(
@@ -218,9 +212,8 @@ async def _answer(
             goals.evidence(figures, before, wanted.leaving, False),
             goals.evidence(figures, after, wanted.leaving, True),
         )
-        excluded = [given.excluded_topics] if given.excluded_topics else []
         coverage = load.coverage if load.sampling else 1.0
-        numbers = results.summary(figures, verdicts, coverage, excluded, notes)
+        numbers = results.summary(figures, verdicts, coverage, given.excluded, notes)
         topics = len(call.state.cluster.partitions)
         summaries = results.goal_summaries(verdicts, after, topics, milliseconds)
         return encode(results.result(numbers, summaries, (before, after), changes if given.verbose else None))

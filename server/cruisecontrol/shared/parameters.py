@@ -58,6 +58,11 @@ def refuse_review(review: int | None) -> None:
         raise bad_parameter("review_id: reviews are not offered; leave it out.")
 
 
+def simple_name(name: str) -> str:
+    """Return the last part of the name of a Java class, in lower case: names have no case."""
+    return name.rpartition(".")[2].lower()
+
+
 @cache
 def _fields(model: type[Parameters]) -> Mapping[str, inspect.Type]:
     return {name: without_null(each) for name, each in fields_of(inspect.type_info(model)).items()}

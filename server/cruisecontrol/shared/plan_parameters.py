@@ -6,7 +6,7 @@ from msgspec import Meta, field
 
 from server.api.resources.jobs import JobOptions
 from server.cruisecontrol.shared.errors import bad_parameter
-from server.cruisecontrol.shared.parameters import Names, Parameters, ReviewId, refuse_review
+from server.cruisecontrol.shared.parameters import Names, Parameters, ReviewId, refuse_review, simple_name
 from server.cruisecontrol.shared.patterns import topic_pattern
 
 STRATEGIES = (
@@ -48,6 +48,11 @@ class GoalParameters(Parameters, kw_only=True):
     ] = False
     data_from: Annotated[str, Meta(description="No effect: there are no windows of samples.")] = ""
     fast_mode: Annotated[bool, Meta(description="No effect.")] = True
+
+    @property
+    def excluded(self) -> list[str]:
+        """The expressions of `excluded_topics`, as an answer repeats them."""
+        return [self.excluded_topics] if self.excluded_topics else []
 
 
 class PlanParameters(GoalParameters, kw_only=True):
@@ -94,7 +99,7 @@ def check_parameters(given: PlanParameters) -> None:
     """Raise CruiseControlError for a value that no plan could have."""
     known = {name.lower() for name in STRATEGIES}
     for name in given.replica_movement_strategies:
-        if name.rpartition(".")[2].lower() not in known:
+        if simple_name(name) not in known:
             raise bad_parameter(f"There is no strategy '{name[:80]}'; known: {', '.join(STRATEGIES)}.")
     topic_pattern(given.excluded_topics)
     refuse_review(given.review_id)

@@ -89,7 +89,7 @@ class OptimizationResult(Struct, rename="camel"):
     summary: Summary
     goal_summary: list[GoalSummary]
     load_after_optimization: ClusterLoad
-    load_before_optimization: ClusterLoad | UnsetType = UNSET
+    load_before_optimization: ClusterLoad
     proposals: list[ExecutionProposal] | UnsetType = UNSET
     version: int = 1
 

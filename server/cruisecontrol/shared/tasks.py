@@ -70,7 +70,7 @@ class RunningTask:
     percentage: float = 0.0
     kept: bool = False
     """Its result is a record."""
-    work: "asyncio.Future[Result]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    work: "asyncio.Future[Result]" = field(init=False)
 
     @property
     def active(self) -> bool:

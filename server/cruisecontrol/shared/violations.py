@@ -5,13 +5,13 @@ the time of the count that shows it, and one that no rebalance can mend is not c
 """
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from uuid import NAMESPACE_URL, uuid5
 
 from msgspec import Struct
 
+from server.cruisecontrol.shared.answers import date
 from server.cruisecontrol.shared.call import CruiseControlCall
-from server.cruisecontrol.shared.goals import BY_NAME, FULLEST, MOST_REPLICAS, Evidence
+from server.cruisecontrol.shared.goals import FULLEST, MOST_REPLICAS, Evidence, goal_of
 from server.cruisecontrol.shared.loads import BrokerRow, counted_rows
 
 
@@ -36,11 +36,11 @@ async def goal_violations(call: CruiseControlCall) -> list[GoalViolation]:
     inventory = await call.room.services.inventories.at_hand()
     rows = counted_rows(call.room, inventory)
     now = Evidence(rows, 0, 0, frozenset())
-    violated = [name for name in call.room.detected if BY_NAME[name.lower()].judge(now) is True]
+    violated = [name for name in call.room.detected if goal_of(name).judge(now) is True]
     if not violated:
         return []
     counted_ms = inventory.basis.counted_ms
-    seen = datetime.fromtimestamp(counted_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    seen = date(counted_ms)
     beyond = [name for name in violated if not _can_be_mended(name, rows)]
     identifier = str(uuid5(NAMESPACE_URL, f"{','.join(violated)} {seen}"))
     fixable = [each for each in violated if each not in beyond]
