@@ -23,6 +23,7 @@ from common.clock import Clock, RealClock, wall_clock
 from controller.model.tasks import UserTask
 from server.api.other_instances import HEADER
 from server.api.routes import METHODS, Api
+from server.api.shared.bodies import MAX_SMALL_BODY
 from server.api.shared.call import ApiServices, Call
 from server.api.shared.errors import HttpError
 from server.cruisecontrol.shared import answers
@@ -42,8 +43,6 @@ UI = "/cruisecontrol"
 COOKIE = "JSESSIONID"
 SESSION = re.compile(r"[A-Za-z0-9._~-]{1,64}")
 """Values of the cookie that are sent back. Other servers of the host may have set it."""
-MAX_BODY = 64 * 1024
-"""Bytes of a body. The topics of `topic_configuration` are regular expressions."""
 MAX_URL = 8_000
 """Characters of path and query. They are kept with the task."""
 
@@ -103,7 +102,7 @@ class CruiseControl:
             if others is not None and self._api.services is None and self._api.obstacle is None:
                 return await others.answer(request, client.identity, lambda: self._refusal_of(request))
             room = self._serving()
-            received = await self._received(request, endpoint, client)
+            received = await self._received(room, request, endpoint, client)
             answer = await self._answer(room, request, received)
             if others is not None and not await others.may_answer():
                 raise not_ready("this instance is no longer active; the request may have been executed")
@@ -155,12 +154,13 @@ class CruiseControl:
             services, tasks, options.wall_clock, options.reuse_ms, options.capacities, options.detected
         )
 
-    async def _received(self, request: Request, endpoint: Endpoint, client: Client) -> _Received:
+    async def _received(self, room: Room, request: Request, endpoint: Endpoint, client: Client) -> _Received:
         target = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
         if len(target) > MAX_URL:
             raise bad_parameter(f"The path and its query have more than {MAX_URL} characters.")
         given = read_parameters(endpoint.parameters, request.query_params.multi_items())
-        body = await _body(request) if request.method == "POST" else b""
+        bodies = room.services.bodies
+        body = await bodies.receive(request, MAX_SMALL_BODY) if request.method == "POST" else b""
         body = body if endpoint.takes_body else b""
         key = (endpoint.method, endpoint.name, msgspec.json.encode(given), sha256(body).digest())
         address = request.client.host if request.client is not None else "local"
@@ -262,16 +262,6 @@ def _require_own(asked: TaskRequest | UserTask, received: _Received, task: str) 
 
 def _unknown_task(task: str) -> CruiseControlError:
     return CruiseControlError(500, f"There is no user task {task[:40]}.")
-
-
-async def _body(request: Request) -> bytes:
-    """Return the body. Raises CruiseControlError if it is too large, and ClientDisconnect."""
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_BODY:
-            raise CruiseControlError(413, f"The body is larger than {MAX_BODY} bytes.")
-    return body
 
 
 class _Step(msgspec.Struct):

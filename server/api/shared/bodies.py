@@ -48,6 +48,11 @@ class Bodies:
             except PlanError as error:
                 raise HttpError(400, str(error), error.faults) from error
 
+    async def receive(self, request: Request, max_bytes: int) -> bytes:
+        """Return the request's body as it is. Raises HttpError, and ClientDisconnect."""
+        with self.counted() as count:
+            return b"".join(await _received(request, max_bytes, count))
+
     @contextmanager
     def counted(self) -> Iterator[Callable[[int], None]]:
         """Yield a function to call with the number of received bytes of one body.
