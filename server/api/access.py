@@ -102,11 +102,14 @@ class Access:
 def require_role(identity: Identity, needed: Role, what: str) -> None:
     """Raise HttpError if the client's role does not permit `what`, such as `POST /v1/pause`."""
     if identity.role < needed:
-        raise HttpError(
-            403,
-            f"not allowed for {identity.principal}, which has the role {identity.role.label}: "
-            f"{what} needs the role {needed.label}",
-        )
+        raise role_error(identity.principal, identity.role.label, what, needed.label)
+
+
+def role_error(principal: str, role: str, what: str, needed: str) -> HttpError:
+    """Return the error of a client whose role does not permit `what`."""
+    return HttpError(
+        403, f"not allowed for {principal}, which has the role {role}: {what} needs the role {needed}"
+    )
 
 
 def _by_certificate(grants: Grants, subject: str) -> Identity | None:

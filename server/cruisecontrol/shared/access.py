@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from starlette.requests import Request
 
-from server.api.access import Access
+from server.api.access import Access, role_error
 from server.api.shared.errors import HttpError
 from server.api.shared.roles import Identity, Role
 
@@ -87,11 +87,7 @@ def identity_role(role: ClientRole) -> Role:
 def require_role(client: Client, needed: ClientRole, what: str) -> None:
     """Raise HttpError if the client's role does not permit `what`, such as `POST /rebalance`."""
     if client.role < needed:
-        raise HttpError(
-            403,
-            f"not allowed for {client.identity.principal}, which has the role {client.role.name}: {what}"
-            f" needs the role {needed.name}",
-        )
+        raise role_error(client.identity.principal, client.role.name, what, needed.name)
 
 
 def _by_password(users: Sequence[User], encoded: str) -> Client:
