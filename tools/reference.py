@@ -8,7 +8,7 @@ and the chart has a copy of the alert rules. `--check` writes nothing and fails 
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
@@ -23,8 +23,10 @@ from server.api.routes import ENDPOINTS
 from server.api.shared.call import Endpoint
 from server.metrics.exposition import METRICS
 from server.metrics.metric import Metric, exposed_name
-from tools import chart_schema, cruise_control_tables
-from tools.served_apis import rewritten
+from tools import chart_schema, cruise_control_tables, served_apis
+from tools.written_parts import rewritten, table
+
+PROGRAM = "tools.reference"
 
 DOCS = Path(__file__).parent.parent / "docs"
 EMBEDDED = DOCS / "embedded.md"
@@ -253,16 +255,18 @@ def pages() -> dict[Path, str]:
         CHART_ALERTS: ALERTS.read_text("utf-8"),
         CHART_SCHEMA: chart_schema.rewritten(CHART_SCHEMA.read_text("utf-8")),
         DOCS / "api.md": API
-        + _table(
+        + table(
             ("Method", "Path", "Query", "Request body", "Response", "Description"),
             map(_endpoint_row, ENDPOINTS),
         ),
         DOCS / "cli.md": "".join([CLI, *_commands()]),
         DOCS / "configuration.md": "".join([CONFIGURATION, *_settings()]),
-        DOCS / "cruise-control.md": cruise_control_tables.rewritten(CRUISE_CONTROL.read_text("utf-8")),
-        DOCS / "embedded.md": rewritten(EMBEDDED.read_text("utf-8")),
+        DOCS / "cruise-control.md": rewritten(
+            CRUISE_CONTROL.read_text("utf-8"), PROGRAM, cruise_control_tables.TABLES
+        ),
+        DOCS / "embedded.md": rewritten(EMBEDDED.read_text("utf-8"), PROGRAM, served_apis.PARTS),
         DOCS / "metrics.md": METRICS_PAGE
-        + _table(("Name", "Type", "Labels", "Description"), map(_metric_row, METRICS))
+        + table(("Name", "Type", "Labels", "Description"), map(_metric_row, METRICS))
         + METRICS_END.format(reasons=_reasons()),
     }
 
@@ -290,12 +294,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _settings() -> Iterator[str]:
     head = ("Key", "Default", "Valid values", "Description")
-    yield _table(head, ((f"`{k.name}`", f"`{k.default}`", k.kind.valid, k.doc) for k in KEYS.values()))
+    yield table(head, ((f"`{k.name}`", f"`{k.default}`", k.kind.valid, k.doc) for k in KEYS.values()))
     cluster_wide = [key for key in BROKER_KEYS.values() if key.name in CLUSTER_WIDE]
     per_broker = [key for key in BROKER_KEYS.values() if key.name not in CLUSTER_WIDE]
-    yield DYNAMIC + _table(head, map(_dynamic_row, cluster_wide))
-    yield BROKER_SETTINGS + _table(head, map(_dynamic_row, per_broker))
-    yield TOPIC_SETTINGS + _table(head, (_dynamic_row(TOPIC_KEYS[name]) for name in EFFECTIVE_TOPIC_CONFIGS))
+    yield DYNAMIC + table(head, map(_dynamic_row, cluster_wide))
+    yield BROKER_SETTINGS + table(head, map(_dynamic_row, per_broker))
+    yield TOPIC_SETTINGS + table(head, (_dynamic_row(TOPIC_KEYS[name]) for name in EFFECTIVE_TOPIC_CONFIGS))
 
 
 def _reasons() -> str:
@@ -343,11 +347,6 @@ def _endpoint_row(endpoint: Endpoint) -> tuple[str, ...]:
 def _metric_row(metric: Metric) -> tuple[str, ...]:
     labels = ", ".join(f"`{label}`" for label in metric.labels)
     return f"`{exposed_name(metric)}`", metric.kind, labels, metric.doc
-
-
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = [head, ("---",) * len(head), *rows]
-    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
 
 
 if __name__ == "__main__":

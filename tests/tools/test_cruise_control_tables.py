@@ -4,13 +4,15 @@ import pytest
 
 from server.cruisecontrol.shared.goals import GOALS
 from server.cruisecontrol.table import ENDPOINTS
-from tools.cruise_control_tables import GOALS_IN_WORDS, TABLES, marker, rewritten
+from tools.cruise_control_tables import GOALS_IN_WORDS, TABLES
+from tools.reference import PROGRAM
+from tools.written_parts import begin, end, rewritten
 
-PAGE = "".join(f"{marker(name)}before\n<!-- /{name} -->\n" for name in TABLES)
+PAGE = "".join(f"{begin(name, PROGRAM)}before\n{end(name)}\n" for name in TABLES)
 
 
 def test_every_endpoint_and_every_parameter_has_a_row() -> None:
-    page = rewritten(PAGE)
+    page = rewritten(PAGE, PROGRAM, TABLES)
     assert "before\n" not in page
     for endpoint in ENDPOINTS:
         assert f"| `{endpoint.method} {endpoint.name}` |" in page
@@ -23,4 +25,4 @@ def test_every_goal_has_words() -> None:
 
 def test_a_page_without_a_marker_is_an_error() -> None:
     with pytest.raises(ValueError, match="goals"):
-        rewritten(PAGE.replace("<!-- /goals -->", ""))
+        rewritten(PAGE.replace("<!-- /goals -->", ""), PROGRAM, TABLES)

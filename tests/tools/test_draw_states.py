@@ -4,12 +4,13 @@ import pytest
 
 from controller.gateway.table import TABLE
 from controller.reassignment import phases
-from tools.draw_states import DIAGRAMS, PAGE, begin, end, main, redrawn
+from tools.draw_states import DIAGRAMS, PAGE, PROGRAM, main
+from tools.written_parts import begin, end, rewritten
 
 
 def test_the_diagrams_in_the_documentation_are_up_to_date() -> None:
     assert main(["--check"]) == 0
-    assert redrawn(PAGE.read_text("utf-8")) == PAGE.read_text("utf-8")
+    assert rewritten(PAGE.read_text("utf-8"), PROGRAM, DIAGRAMS) == PAGE.read_text("utf-8")
 
 
 @pytest.mark.parametrize("outdated", DIAGRAMS)
@@ -27,13 +28,13 @@ def test_an_outdated_diagram_is_reported_and_then_redrawn(
 
 
 def page_with(diagrams: dict[str, str]) -> str:
-    blocks = (f"{begin(name)}{text}{end(name)}\nbelow\n" for name, text in diagrams.items())
+    blocks = (f"{begin(name, PROGRAM)}{text}{end(name)}\nbelow\n" for name, text in diagrams.items())
     return "above\n" + "".join(blocks)
 
 
 def test_a_page_without_markers_is_refused() -> None:
     with pytest.raises(ValueError, match="the page must have the lines"):
-        redrawn("no markers")
+        rewritten("no markers", PROGRAM, DIAGRAMS)
 
 
 def test_every_transition_of_the_phases_is_drawn_once() -> None:

@@ -10,7 +10,8 @@ from server.metrics.exposition import METRICS
 from server.metrics.metric import exposed_name
 from tools import reference
 from tools.broker_api_versions import KAFKAS, recorded
-from tools.served_apis import BEGIN, DIFFERENCES, END, rewritten
+from tools.served_apis import DIFFERENCES, PARTS
+from tools.written_parts import begin, end, rewritten
 
 
 def test_the_pages_in_docs_are_up_to_date() -> None:
@@ -39,26 +40,30 @@ def test_check_names_outdated_pages_and_a_run_writes_them(
 
 
 load()
-PAGE = f"before\n{BEGIN}old\n{END}\nafter\n"
+PAGE = f"before\n{begin('served', reference.PROGRAM)}old\n{end('served')}\nafter\n"
+
+
+def served(page: str) -> str:
+    return rewritten(page, reference.PROGRAM, PARTS)
 
 
 def test_every_served_api_has_a_row_with_its_versions_and_kafka_s() -> None:
-    rows = [line for line in rewritten(PAGE).splitlines() if line.startswith("| ")][2:]
+    rows = [line for line in served(PAGE).splitlines() if line.startswith("| ")][2:]
     assert len(rows) == len(ROUTES)
     low, high = recorded()["4.3"][3]
     assert any(row.startswith("| Metadata (3) | 0-13 | ") and f" | {low}-{high} | " in row for row in rows)
 
 
 def test_the_rest_of_the_page_is_kept() -> None:
-    page = rewritten(PAGE)
+    page = served(PAGE)
     assert page.startswith("before\n")
-    assert page.endswith(f"{END}\nafter\n")
-    assert rewritten(page) == page
+    assert page.endswith(f"{end('served')}\nafter\n")
+    assert served(page) == page
 
 
 def test_a_page_without_markers_is_an_error() -> None:
     with pytest.raises(ValueError, match="the page must have the lines"):
-        rewritten("text")
+        served("text")
 
 
 def test_the_effect_of_each_api_is_compared() -> None:
