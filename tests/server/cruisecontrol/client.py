@@ -1,5 +1,6 @@
 """A client of Cruise Control's API, whose proposals are computed by tests."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -13,6 +14,7 @@ from server.cruisecontrol.shared.access import CruiseControlAccess, User
 from tests.builders import InMemoryController
 from tests.server.api.api_client import URL
 from tests.server.api.proposal_client import LOAD, ProposalClient, answer
+from tests.server.cruisecontrol.schemas import check
 
 BROKERS = [
     {"broker": each, "rack": None, "live": True, "before": LOAD, "after": LOAD,
@@ -44,6 +46,12 @@ class CruiseControlClient(ProposalClient):
         assert response.status_code == 200, response.text
         return response.json()
 
+    async def checked(self, method: str, path: str) -> Any:
+        """Return the JSON of an answer with status 200, after a check of its shape."""
+        response = await self.send(method, path)
+        assert response.status_code == 200, response.text
+        return check(f"{method} {path.partition('?')[0]}", 200, response.text)
+
     async def error(self, method: str, path: str, **given: Any) -> tuple[int, str]:
         """Return the status and the message of a refusal."""
         response = await self.send(method, path, **given)
@@ -55,6 +63,17 @@ class CruiseControlClient(ProposalClient):
         """Return the rows of user_tasks."""
         rows: list[dict[str, Any]] = (await self.ok("GET", f"user_tasks?{query}"))["userTasks"]
         return rows
+
+    def never_wait(self) -> None:
+        """Let computations wait for `hold`, and no request for them."""
+        self.hold.clear()
+        rows = self.room._endpoints.items()
+        self.room._endpoints = {key: each._replace(wait_seconds=0.0) for key, each in rows}
+
+    async def planning(self, number: int) -> None:
+        """Wait until so many proposals have been begun."""
+        while len(self.store.newest_first()) < number:
+            await asyncio.sleep(0.01)
 
     def inputs_options(self) -> dict[str, Any]:
         """Return what the last computation was asked for."""

@@ -31,6 +31,14 @@ def one_of(*values: object) -> Shape:
     return check
 
 
+def both(first: Shape, second: Shape) -> Shape:
+    def check(value: Any, place: str) -> None:
+        first(value, place)
+        second(value, place)
+
+    return check
+
+
 def many(shape: Shape) -> Shape:
     def check(value: Any, place: str) -> None:
         assert isinstance(value, list), f"{place}: {value!r} is no list"
@@ -144,7 +152,17 @@ _PROPOSAL = record(
 _EXECUTION_TASK = record(
     executionId=INT, type=TEXT, state=one_of("PENDING", "IN_PROGRESS"), proposal=_PROPOSAL, brokerId=INT
 )
-_OPTIMIZATION = record(
+
+
+def _same_brokers(value: Any, place: str) -> None:
+    """Strimzi compares the loads before and after, and stops if their brokers differ."""
+    before, after = (
+        [row["Broker"] for row in value[f"load{when}Optimization"]["brokers"]] for when in ("Before", "After")
+    )
+    assert before == after, f"{place}: brokers {before} before, {after} after"
+
+
+OPTIMIZATION = both(record(
     {"proposals": many(_PROPOSAL)},
     version=VERSION,
     summary=_SUMMARY,
@@ -157,17 +175,7 @@ _OPTIMIZATION = record(
     )),
     loadBeforeOptimization=fields(_LOAD),
     loadAfterOptimization=fields(_LOAD),
-)  # fmt: skip
-
-
-def OPTIMIZATION(value: Any, place: str) -> None:  # noqa: N802 (a shape as the others)
-    """Strimzi compares the loads before and after, and stops if their brokers differ."""
-    _OPTIMIZATION(value, place)
-    before, after = (
-        [row["Broker"] for row in value[f"load{when}Optimization"]["brokers"]] for when in ("Before", "After")
-    )
-    assert before == after, f"{place}: brokers {before} before, {after} after"
-
+), _same_brokers)  # fmt: skip
 
 _TASK = {
     "Status": one_of("Active", "InExecution", "Completed", "CompletedWithError"),

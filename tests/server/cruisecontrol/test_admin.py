@@ -1,7 +1,5 @@
 """What Cruise Control's API changes beside plans: limits, placement and sampling; and what it refuses."""
 
-from typing import Any
-
 import pytest
 
 from controller.cluster.config_keys import BROKER_KEYS
@@ -10,7 +8,6 @@ from controller.model.cluster import ResourceType
 from controller.model.configs import EXCLUDED_BROKERS, LOAD_SAMPLING, ConfigChange, ConfigOp
 from controller.state.settings import CLUSTER_DEFAULT
 from tests.server.cruisecontrol.client import CruiseControlClient
-from tests.server.cruisecontrol.schemas import check
 from tests.server.cruisecontrol.test_reads import Load
 
 
@@ -19,24 +16,18 @@ def client() -> CruiseControlClient:
     return CruiseControlClient()
 
 
-async def post(client: CruiseControlClient, path: str) -> Any:
-    """Return the answer, after a check of its shape."""
-    answer = await client.send("POST", path)
-    return check(f"POST {path.partition('?')[0]}", answer.status_code, answer.text)
-
-
 async def test_concurrency_is_a_limit_of_the_cluster(client: CruiseControlClient) -> None:
     given = "concurrent_partition_movements_per_broker=3&concurrent_leader_movements=50"
-    answer = await post(client, f"admin?{given}&max_partition_movements_in_cluster=7")
+    answer = await client.checked("POST", f"admin?{given}&max_partition_movements_in_cluster=7")
     limits = client.controller.state.backlog.usage.limits
     assert (limits.per_broker, limits.leaders, limits.replicas) == (3, 50, 7)
     assert answer["ongoingConcurrencyChangeRequest"].startswith("limit B: none before, 3 now")
 
 
 async def test_what_is_off_can_be_switched_off_and_not_on(client: CruiseControlClient) -> None:
-    answer = await post(client, "admin?disable_self_healing_for=broker_failure")
+    answer = await client.checked("POST", "admin?disable_self_healing_for=broker_failure")
     assert answer["selfHealingEnabledAfter"] == {"BROKER_FAILURE": False}
-    off = await post(client, "admin?disable_concurrency_adjuster_for=leadership")
+    off = await client.checked("POST", "admin?disable_concurrency_adjuster_for=leadership")
     assert off["concurrencyAdjusterEnabledBefore"] == {"LEADERSHIP": False}
     for name in ("enable_self_healing_for=GOAL_VIOLATION", "enable_concurrency_adjuster_for=LEADERSHIP"):
         assert (await client.error("POST", f"admin?{name}"))[0] == 403
@@ -53,10 +44,12 @@ async def test_a_removed_broker_may_get_replicas_again(client: CruiseControlClie
     client.controller.do(AlterConfigs([ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes)]))
     state = await client.ok("GET", "state?substates=executor")
     assert state["ExecutorState"]["recentlyRemovedBrokers"] == [2, 3]
-    answer = await post(client, "admin?drop_recently_removed_brokers=1,2")
+    answer = await client.checked("POST", "admin?drop_recently_removed_brokers=1,2")
     assert answer["dropRecentBrokersRequest"] == "Brokers that get new partitions again: 2"
     assert client.controller.state.settings.excluded_brokers == {3}
-    again = await post(client, "admin?drop_recently_removed_brokers=2&drop_recently_demoted_brokers=2")
+    again = await client.checked(
+        "POST", "admin?drop_recently_removed_brokers=2&drop_recently_demoted_brokers=2"
+    )
     assert again["dropRecentBrokersRequest"] == "No broker of these was kept from getting new partitions."
 
 
@@ -84,12 +77,11 @@ async def test_sampling_is_paused_and_resumed(client: CruiseControlClient) -> No
     assert LOAD_SAMPLING in BROKER_KEYS
     client.serve(load=Load())
     for path, value in (("resume_sampling", "on"), ("pause_sampling?reason=quiet", None)):
-        await post(client, path)
+        await client.checked("POST", path)
         configs = client.controller.state.settings.cluster_configs
         assert configs.get(LOAD_SAMPLING) == value
 
 
 @pytest.mark.parametrize("path", ["review_board?review_ids=1", "bootstrap?start=1", "train"])
 async def test_there_is_nothing_to_review_or_to_train(client: CruiseControlClient, path: str) -> None:
-    answer = await client.send("GET", path)
-    check(f"GET {path.partition('?')[0]}", answer.status_code, answer.text)
+    await client.checked("GET", path)

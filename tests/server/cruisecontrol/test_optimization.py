@@ -322,7 +322,7 @@ async def test_of_two_executions_that_are_planned_at_once_one_is_submitted(
 ) -> None:
     client.hold.clear()
     both = [asyncio.create_task(client.send("POST", f"{RUN}&verbose={each}")) for each in ("true", "false")]
-    await asyncio.sleep(0.05)
+    await client.planning(2)
     client.hold.set()
     statuses = sorted([(await each).status_code for each in both])
     assert (statuses, len(client.controller.state.orders.jobs)) == ([200, 500], 1)
@@ -357,7 +357,7 @@ async def test_a_stop_also_ends_an_execution_that_is_being_submitted(client: Cru
 async def test_a_stop_also_ends_an_execution_that_is_being_planned(client: CruiseControlClient) -> None:
     client.hold.clear()
     planned = asyncio.create_task(client.error("POST", RUN))
-    await asyncio.sleep(0.05)
+    await client.planning(1)
     await client.ok("POST", "stop_proposal_execution")
     client.hold.set()
     status, text = await planned

@@ -1,7 +1,6 @@
 """What Cruise Control's API tells of the cluster: load, partitions, brokers, and the last proposal."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 
@@ -10,7 +9,6 @@ from controller.model.replicas import StoredReplicas
 from controller.state.cluster import Disk
 from tests.builders import InMemoryController, partition
 from tests.server.cruisecontrol.client import CruiseControlClient
-from tests.server.cruisecontrol.schemas import check
 
 KB, MB = 2**10, 2**20
 
@@ -40,24 +38,17 @@ def client() -> CruiseControlClient:
     return CruiseControlClient()
 
 
-async def ask(client: CruiseControlClient, method: str, path: str) -> Any:
-    """Return the answer, after a check of its shape."""
-    answer = await client.send(method, path)
-    assert answer.status_code == 200, answer.text
-    return check(f"{method} {path.partition('?')[0]}", 200, answer.text)
-
-
 async def test_load_has_a_row_for_each_broker_and_minus_one_for_what_is_not_known(
     client: CruiseControlClient,
 ) -> None:
-    rows = (await ask(client, "GET", "load"))["brokers"]
+    rows = (await client.checked("GET", "load"))["brokers"]
     assert [(row["Broker"], row["Replicas"], row["Leaders"]) for row in rows[:2]] == [(1, 3, 3), (2, 3, 0)]
     assert {rows[0][name] for name in ("CpuPct", "LeaderNwInRate", "DiskPct", "NumCore")} == {-1.0}
 
 
 async def test_load_has_rates_and_the_cpu_where_they_are_measured(client: CruiseControlClient) -> None:
     client.serve(load=Load())
-    first, second, *_ = (await ask(client, "GET", "load"))["brokers"]
+    first, second, *_ = (await client.checked("GET", "load"))["brokers"]
     names = ("CpuPct", "LeaderNwInRate", "NwOutRate", "PnwOutRate")
     assert [first[name] for name in names] == [60.0, 6.0, 12.0, 20.0]
     assert [second[name] for name in names] == [-1.0] * 4
@@ -67,7 +58,7 @@ async def test_load_lists_directories_with_what_their_replicas_take(client: Crui
     stored = StoredReplicas((1, 2, 3), (4 * MB, 1, 1), ("/a", "/x", "/x"))
     client.sizes.stored_replicas = {"foo-0": stored, "foo-1": stored}
     client.controller.state.cluster.measure({}, {1: [Disk("/a", 16 * MB, 0, 2), Disk("/b", -1, -1, 0)]}, {})
-    row = (await ask(client, "GET", "load?populate_disk_info=true"))["brokers"][0]
+    row = (await client.checked("GET", "load?populate_disk_info=true"))["brokers"][0]
     assert row["DiskState"] == {
         "/a": {"DiskMB": 8.0, "DiskPct": 50.0, "NumLeaderReplicas": 2, "NumReplicas": 2},
         "/b": {"DiskMB": 0.0, "DiskPct": -1.0, "NumLeaderReplicas": 0, "NumReplicas": 0},
@@ -76,7 +67,7 @@ async def test_load_lists_directories_with_what_their_replicas_take(client: Crui
 
 async def test_only_capacities_are_told_on_demand(client: CruiseControlClient) -> None:
     client.controller.state.cluster.measure({}, {1: [Disk("/a", 16 * MB, 0, 2)]}, {})
-    row = (await ask(client, "GET", "load?capacity_only=true"))["brokers"][0]
+    row = (await client.checked("GET", "load?capacity_only=true"))["brokers"][0]
     assert (row["DiskCapacityMB"], row["DiskMB"], row["Replicas"]) == (16.0, 0.0, 0)
 
 
@@ -97,7 +88,7 @@ async def test_partition_load_selects_and_orders(
     client: CruiseControlClient, query: str, numbers: list[int]
 ) -> None:
     client.serve(load=Load())
-    rows = (await ask(client, "GET", f"partition_load?{query}"))["records"]
+    rows = (await client.checked("GET", f"partition_load?{query}"))["records"]
     assert [row["partition"] for row in rows] == numbers
 
 
@@ -106,7 +97,7 @@ async def test_partition_load_has_rates_of_now_of_the_busy_hour_or_of_a_mean_hou
     client: CruiseControlClient, query: str, rate: float
 ) -> None:
     client.serve(load=Load())
-    [row] = (await ask(client, "GET", f"partition_load?partition=0&{query}"))["records"]
+    [row] = (await client.checked("GET", f"partition_load?partition=0&{query}"))["records"]
     assert (row["leader"], row["followers"], row["networkInbound"]) == (1, [2, 3], rate)
     assert row["networkOutbound"] == 2 * rate
 
@@ -115,14 +106,14 @@ async def test_the_cpu_of_a_broker_is_shared_out_by_what_its_partitions_carry(
     client: CruiseControlClient,
 ) -> None:
     client.serve(load=Load())
-    rows = (await ask(client, "GET", "partition_load"))["records"]
+    rows = (await client.checked("GET", "partition_load"))["records"]
     assert sum(row["cpu"] for row in rows) == pytest.approx(60.0)
 
 
 async def test_partitions_beyond_a_page_are_sorted_too() -> None:
     names = [f"foo-{number}" for number in range(1_200)]
     controller = InMemoryController().with_partitions(*(partition(name, [1, 2]) for name in names))
-    rows = (await ask(CruiseControlClient(controller), "GET", "partition_load"))["records"]
+    rows = (await CruiseControlClient(controller).checked("GET", "partition_load"))["records"]
     assert [row["partition"] for row in rows] == list(reversed(range(1_200)))
 
 
@@ -148,7 +139,7 @@ async def test_the_cluster_state_counts_and_lists_what_is_not_well(client: Cruis
     client.sizes.failed = {"/b"}
     client.controller.isr("foo-1", [1, 2])
     client.controller.stop(3)
-    answer = await ask(client, "GET", "kafka_cluster_state")
+    answer = await client.checked("GET", "kafka_cluster_state")
     brokers, partitions = answer["KafkaBrokerState"], answer["KafkaPartitionState"]
     assert brokers["OnlineLogDirsByBrokerId"] | {"3": ["broker_dead"]} == brokers["OnlineLogDirsByBrokerId"]
     assert (brokers["OnlineLogDirsByBrokerId"]["1"], brokers["OfflineLogDirsByBrokerId"]["1"]) == (
@@ -166,29 +157,29 @@ async def test_partitions_without_a_leader_or_below_min_isr_have_lists_of_their_
     client = CruiseControlClient(controller)
     for broker in (1, 2):
         controller.stop(broker)
-    partitions = (await ask(client, "GET", "kafka_cluster_state?verbose=true"))["KafkaPartitionState"]
+    partitions = (await client.checked("GET", "kafka_cluster_state?verbose=true"))["KafkaPartitionState"]
     assert [row["topic"] for row in partitions["offline"]] == ["foo"]
     assert [row["topic"] for row in partitions["under-min-isr"]] == ["foo"]
     assert [row["topic"] for row in partitions["other"]] == ["bar"]
-    selected = await ask(client, "GET", "kafka_cluster_state?verbose=true&topic=b.*")
+    selected = await client.checked("GET", "kafka_cluster_state?verbose=true&topic=b.*")
     assert selected["KafkaPartitionState"]["offline"] == []
 
 
 async def test_proposals_are_computed_once_in_a_quarter_of_an_hour(client: CruiseControlClient) -> None:
-    await ask(client, "GET", "proposals")
+    await client.checked("GET", "proposals")
     client.wall_ms += 14 * 60_000
-    again = await ask(client, "GET", "proposals?verbose=true")
+    again = await client.checked("GET", "proposals?verbose=true")
     assert len(client.inputs) == 1
     assert "made 840 s ago" in again["summary"]["provisionRecommendation"]
     assert again["proposals"][0]["newReplicas"] == [4, 2, 3]
-    await ask(client, "GET", "proposals?ignore_proposal_cache=true")
+    await client.checked("GET", "proposals?ignore_proposal_cache=true")
     client.wall_ms += 16 * 60_000
-    await ask(client, "GET", "proposals")
+    await client.checked("GET", "proposals")
     assert len(client.inputs) == 3
 
 
 async def test_a_proposal_that_fits_no_more_is_computed_anew(client: CruiseControlClient) -> None:
-    await ask(client, "GET", "proposals")
+    await client.checked("GET", "proposals")
     client.controller.alter({"foo-0": [5, 2, 3]})
     client.controller.settle()
     await client.send("GET", "proposals")
@@ -196,12 +187,12 @@ async def test_a_proposal_that_fits_no_more_is_computed_anew(client: CruiseContr
 
 
 async def test_reads_execute_nothing(client: CruiseControlClient) -> None:
-    await ask(client, "GET", "proposals")
+    await client.checked("GET", "proposals")
     assert client.controller.state.orders.jobs == {}
 
 
 async def test_the_role_of_the_client_is_told(client: CruiseControlClient) -> None:
-    assert (await ask(client, "GET", "permissions"))["roles"] == ["ADMIN"]
+    assert (await client.checked("GET", "permissions"))["roles"] == ["ADMIN"]
 
 
 @pytest.mark.parametrize(("sampling", "status"), [(None, None), (0.5, "notReady"), (0.99, "ready")])
@@ -213,7 +204,7 @@ async def test_goals_that_need_rates_are_named_once_rates_are_measured(
         load = Load()
         load.coverage = sampling
         client.serve(load=load)
-    goals = (await ask(client, "GET", "state"))["AnalyzerState"]["goalReadiness"]
+    goals = (await client.checked("GET", "state"))["AnalyzerState"]["goalReadiness"]
     by_name = {goal["name"]: goal["status"] for goal in goals}
     assert by_name.get("NetworkInboundUsageDistributionGoal") == status
     assert by_name["ReplicaDistributionGoal"] == "ready"
@@ -223,8 +214,8 @@ async def test_brokers_that_are_gone_are_a_failure_since_they_were_missing_first
     client: CruiseControlClient,
 ) -> None:
     client.controller.stop(3)
-    await ask(client, "GET", "state")
+    await client.checked("GET", "state")
     client.wall_ms += 5_000
     client.controller.stop(2)
-    [failure] = (await ask(client, "GET", "state"))["AnomalyDetectorState"]["recentBrokerFailures"]
+    [failure] = (await client.checked("GET", "state"))["AnomalyDetectorState"]["recentBrokerFailures"]
     assert failure["failedBrokersByTimeMs"] == {"2": 1_005_000, "3": 1_000_000}

@@ -1,6 +1,5 @@
 """Conventions of Cruise Control's API: names, headers, sessions, user tasks, errors, users."""
 
-import asyncio
 import re
 from collections.abc import Callable
 from hashlib import sha256
@@ -33,11 +32,9 @@ def client() -> CruiseControlClient:
 
 
 @pytest.fixture
-def impatient(client: CruiseControlClient, monkeypatch: pytest.MonkeyPatch) -> CruiseControlClient:
+def impatient(client: CruiseControlClient) -> CruiseControlClient:
     """Computations wait, and no request waits for them."""
-    client.hold.clear()
-    rows = {key: each._replace(wait_seconds=0.0) for key, each in client.room._endpoints.items()}
-    monkeypatch.setattr(client.room, "_endpoints", rows)
+    client.never_wait()
     return client
 
 
@@ -108,8 +105,9 @@ async def test_a_request_that_takes_long_is_answered_with_its_progress(
 async def test_the_same_request_in_a_session_finds_its_task(impatient: CruiseControlClient) -> None:
     """As cccli, which sends the request until the answer is no longer 202: one task, one job."""
     ids = {(await impatient.send("POST", "rebalance?dryrun=False")).headers[TASK_ID] for _ in range(5)}
+    [running] = impatient.room._serving().tasks.active()
     impatient.hold.set()
-    await asyncio.sleep(0.5)
+    await running.work
     final = await impatient.send("POST", "rebalance?dryrun=False")
     assert (final.status_code, {final.headers[TASK_ID]}) == (200, ids)
     assert len(impatient.controller.state.orders.jobs) == 1
@@ -134,11 +132,9 @@ async def test_the_header_finds_a_task_of_the_same_request_only(client: CruiseCo
     assert (await client.error("POST", "rebalance", headers={TASK_ID: "x"}))[0] == 500
 
 
-async def test_the_header_finds_no_task_of_another_client(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_header_finds_no_task_of_another_client() -> None:
     client = CruiseControlClient(users=[*USERS, User("ann", b"x", ClientRole.ADMIN)])
-    client.hold.clear()
-    rows = {key: each._replace(wait_seconds=0.0) for key, each in client.room._endpoints.items()}
-    monkeypatch.setattr(client.room, "_endpoints", rows)
+    client.never_wait()
     running = await client.send("POST", "rebalance", auth=("op", "secret"))
     header = {TASK_ID: running.headers[TASK_ID]}
     status, text = await client.error("POST", "rebalance", headers=header, auth=("ann", "x"))

@@ -9,7 +9,6 @@ from controller.state.cluster import Disk
 from tests.builders import InMemoryController, partition
 from tests.server.api.proposal_client import answer
 from tests.server.cruisecontrol.client import BROKERS, CruiseControlClient
-from tests.server.cruisecontrol.schemas import check
 
 
 @pytest.fixture
@@ -39,8 +38,7 @@ async def test_partitions_that_move_and_that_wait_are_listed_on_demand(client: C
     client.answer = answer({"brokers": BROKERS}, **changes)
     client.controller.with_limits(partitions=1)
     await client.ok("POST", "rebalance?dryrun=false")
-    sent = await client.send("GET", "state?substates=executor&verbose=true")
-    executor = check("GET state", 200, sent.text)["ExecutorState"]
+    executor = (await client.checked("GET", "state?substates=executor&verbose=true"))["ExecutorState"]
     [moving] = executor["inProgressPartitionMovement"]
     assert (moving["state"], moving["proposal"]["newReplicas"]) == ("IN_PROGRESS", [4, 2, 3])
     waiting = [row["proposal"]["topicPartition"]["partition"] for row in executor["pendingPartitionMovement"]]
