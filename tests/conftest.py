@@ -9,7 +9,6 @@ them. Tests with a thousand connections need more open files than the 1024 that 
 import gc
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +23,7 @@ from hypothesis import HealthCheck, settings  # noqa: E402
 
 from reassignd.runtime.listeners.sockets import allow_files  # noqa: E402
 from tests.examples import examples  # noqa: E402
+from tests.tools.pip import pip  # noqa: E402
 from tools.forks import ForkServer  # noqa: E402
 from tools.processes import ServerProcess  # noqa: E402
 
@@ -51,9 +51,7 @@ def forks() -> Iterator[None]:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package as it is installed, built from this checkout."""
     folder = tmp_path_factory.mktemp("wheel")
-    options = ("--disable-pip-version-check", "wheel", "--quiet", "--no-deps", "--no-build-isolation")
-    command = (sys.executable, "-m", "pip", *options, "--wheel-dir", str(folder), str(ROOT))
-    subprocess.run(command, check=True, timeout=170)  # noqa: S603 - our own
+    pip("wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(ROOT))
     [built] = folder.glob("*.whl")
     return built
 

@@ -69,6 +69,14 @@ def scraping(target: str, rules: Path, folder: Path) -> Iterator[Prometheus]:
         yield server
 
 
+def write_blocks(series: str, folder: Path) -> None:
+    """Write series, in the OpenMetrics format, as blocks of the server that runs in this folder."""
+    text = folder / "series.txt"
+    text.write_text(series, "utf-8")
+    command = [program("promtool", "prometheus"), "tsdb", "create-blocks-from", "openmetrics"]
+    subprocess.run([*command, str(text), str(folder / "data")], check=True, capture_output=True)
+
+
 @contextmanager
 def running(text: str, folder: Path) -> Iterator[Prometheus]:
     """Run a Prometheus with this configuration until the end of the block. Its blocks are in `data`."""

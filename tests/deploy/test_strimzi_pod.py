@@ -1,7 +1,6 @@
 """The image's scripts in a pod's place, before brokers that require certificates: the API, and the probes."""
 
 import json
-import shutil
 import socket
 import ssl
 import subprocess
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients.cluster import wait_for
+from tests.deploy.programs import program
 from tests.deploy.strimzi_pod import StrimziPod
 from tools import certificates
 from tools.ports import free_port
@@ -51,9 +51,7 @@ def pod(brokers: Reassignd, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 def test_strimzis_probe_succeeds(pod: StrimziPod) -> None:
-    curl = shutil.which("curl")
-    if curl is None:
-        pytest.skip("curl is not installed (Debian: apt-get install curl)")
+    curl = program("curl")
     probe = ["--cacert", str(pod.root / AUTHORITY), "--user", "healthcheck:probe"]
     url = f"https://localhost:{pod.port}/kafkacruisecontrol/state"
     done = subprocess.run([curl, "-sf", *probe, url], capture_output=True, text=True, check=False)

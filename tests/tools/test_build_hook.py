@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from reassignd import __version__
+from tests.tools.pip import pip
 from tools.build_hook import FOLDERS, rewrite
 
 ROOT = Path(__file__).parents[2]
@@ -59,11 +60,6 @@ def project(tmp_path: Path) -> Path:
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("MINE = True\n")
     return tmp_path
-
-
-def pip(*arguments: str) -> None:
-    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", *arguments]
-    subprocess.run(command, check=True, timeout=170)
 
 
 @pytest.mark.whole

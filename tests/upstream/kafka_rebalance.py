@@ -1,9 +1,9 @@
 """Strimzi's resource KafkaRebalance: its states, and what its operator does in each of them."""
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
+from tests.clients.cluster import wait_for
 from tests.clients.java_programs import AdminError, StrimziOperators
 
 PATIENCE_SECONDS = 180
@@ -51,11 +51,11 @@ class KafkaRebalance:
 
     def until(self, *states: str) -> str:
         """Reconcile until the resource is in one of the states. Fails after PATIENCE_SECONDS."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while self.state not in states:
-            assert time.monotonic() < deadline, (self.passed, self.reason)
-            self.reconcile()
-            time.sleep(0.1)
+
+        def elsewhere() -> tuple[list[str], str] | None:
+            return None if self.reconcile() in states else (self.passed, self.reason)
+
+        wait_for(elsewhere, None, PATIENCE_SECONDS)
         return self.state
 
     def approve(self) -> None:

@@ -34,7 +34,7 @@ function missing(error) {
 class JobPage {
   constructor(root, number, app) {
     [this.number, this.app] = [number, app];
-    this.drawn = false; // whether the page was shown
+    this.shown = null; // the job, once it was read
     this.read = { value: null, query: "", due: 0 };
     this.parts = new Parts(app);
     this.card = new JobCard(app, false);
@@ -71,10 +71,10 @@ class JobPage {
 
   // The partitions, which take as long to draw as all above them: at first in a task of their own.
   #showParts(shown) {
+    const isFirst = !this.shown;
     this.shown = shown;
-    if (this.drawn) this.parts.show(shown);
-    else requestAnimationFrame(() => setTimeout(() => this.parts.show(this.shown)));
-    this.drawn = true;
+    if (isFirst) requestAnimationFrame(() => setTimeout(() => this.parts.show(this.shown)));
+    else this.parts.show(shown);
   }
 
   async update({ status, paced }) {
