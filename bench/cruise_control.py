@@ -16,20 +16,15 @@ from time import perf_counter
 
 import httpx
 
-from bench.large_requests import PARTITIONS_PER_TOPIC, create
+from bench.large_requests import PARTITIONS_PER_TOPIC, alter, create
 from bench.queued_partitions import FEW, Subject, forget_peak, resident_bytes, show
 from controller.model.tasks import job_client_id
-from protocol.messages.alter_partition_reassignments_request import (
-    AlterPartitionReassignmentsRequest,
-    ReassignablePartition,
-    ReassignableTopic,
-)
 from protocol.messages.create_topics_request import (
     CreatableReplicaAssignment,
     CreatableTopic,
     CreateTopicsRequest,
 )
-from tools.raw_connection import encode_as, processor_seconds
+from tools.raw_connection import processor_seconds
 
 PREFIX = "/kafkacruisecontrol"
 REPEATS = 40
@@ -99,18 +94,12 @@ def measure_large(partitions: int, folder: Path) -> Iterator[bool]:
         subject.wait_until_idle()
         yield from answers(subject, partitions, "idle")
         yield from lists(subject, partitions)
-        subject.connection.timed(_execution(topics))
+        # As an execution of this API sends it.
+        subject.connection.timed(alter(topics, (1, 3), client_id=job_client_id("bench")))
         subject.wait_until_idle()
         yield from answers(subject, partitions, "one job")
     finally:
         subject.server.kill()
-
-
-def _execution(topics: int) -> bytes:
-    """Return an order for all partitions, as an execution of this API sends it."""
-    rows = [ReassignablePartition(index, (1, 3)) for index in range(PARTITIONS_PER_TOPIC)]
-    named = [ReassignableTopic(f"bench-{topic}", rows) for topic in range(topics)]
-    return encode_as(AlterPartitionReassignmentsRequest(topics=named), 1, job_client_id("bench"))
 
 
 def measure_proposal(folder: Path) -> Iterator[bool]:

@@ -26,7 +26,7 @@ from protocol.messages.list_partition_reassignments_request import (
     ListPartitionReassignmentsTopics,
 )
 from tools.processes import Reassignd
-from tools.raw_connection import RawConnection, encode, processor_seconds
+from tools.raw_connection import CLIENT_ID, RawConnection, encode, processor_seconds
 
 WITHOUT_SPARK = {"planner.spark.min.partitions": "0", "log.level": "WARN"}
 """Spark plans large jobs on all cores, which would be measured too."""
@@ -37,11 +37,11 @@ SAMPLE_SECONDS = 0.5
 NEARLY_IDLE, IDLE_SECONDS = 0.1, 120
 
 
-def alter(topics: int, replicas: tuple[int, ...] | None, first: int = 0) -> bytes:
+def alter(topics: int, replicas: tuple[int, ...] | None, first: int = 0, client_id: str = CLIENT_ID) -> bytes:
     """Return an encoded order of `replicas` for all partitions of `topics` topics from `first` on."""
     rows = [ReassignablePartition(index, replicas) for index in range(PARTITIONS_PER_TOPIC)]
     named = [ReassignableTopic(f"bench-{topic}", rows) for topic in range(first, first + topics)]
-    return encode(AlterPartitionReassignmentsRequest(topics=named), 1)
+    return encode(AlterPartitionReassignmentsRequest(topics=named), 1, client_id)
 
 
 def create(connection: RawConnection, topics: int) -> None:

@@ -26,7 +26,7 @@ from protocol.messages.describe_configs_request import DescribeConfigsRequest, D
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 from protocol.messages.metadata_request import MetadataRequest
-from tools.raw_connection import RawConnection, encode_as
+from tools.raw_connection import RawConnection, encode
 
 ALL = 10_000
 ATTEMPTS = 20
@@ -105,7 +105,7 @@ class CampaignClient:
         try:
             connection = RawConnection(f"{self._host}:{port}")
             try:
-                _, answer = connection.timed(encode_as(request, version, tag))
+                _, answer = connection.timed(encode(request, version, tag))
             finally:
                 connection.close()
         except OSError as error:

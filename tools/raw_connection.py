@@ -19,16 +19,12 @@ from protocol.frames import decode_response, encode_request, parse_response
 from protocol.messages.list_partition_reassignments_request import ListPartitionReassignmentsRequest
 
 CORRELATION_ID = 1
+CLIENT_ID = "bench"
 CALM_SECONDS = 2
 
 
-def encode(request: Request[NamedTuple], version: int) -> bytes:
+def encode(request: Request[NamedTuple], version: int, client_id: str = CLIENT_ID) -> bytes:
     """Return the request as a frame, which may be sent repeatedly."""
-    return encode_as(request, version, "bench")
-
-
-def encode_as(request: Request[NamedTuple], version: int, client_id: str) -> bytes:
-    """Return the request as a frame with a client id."""
     return encode_request(request, version, CORRELATION_ID, client_id)
 
 
