@@ -43,7 +43,7 @@ JUDGED = {
 """Goals whose violations reassignd detects: its own list, which an import would find under one name in the
 image and under another in a checkout. A test compares them."""
 
-EQUAL = {"metric.reporter.topic", "webserver.auth.credentials.file", "webserver.security.enable"}
+EQUAL = {"webserver.auth.credentials.file", "webserver.security.enable"}
 """Keys that Strimzi always sets, to what the pod has anyway."""
 
 
