@@ -17,7 +17,7 @@ from time import perf_counter, process_time, thread_time
 
 import numpy as np
 
-from backends.load.asking import Encode
+from backends.client.exchange import Encode
 from backends.load.profile_file import ProfileFile
 from backends.load.sampler import Sampler, Timing
 from backends.load.wire import LATEST, OFFSETS_VERSIONS, Ints

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from backends.client.errors import UnreachableError, UnsupportedError
+from backends.client.exchange import Encode
 from backends.embedded.broker import EmbeddedBroker
-from backends.load.asking import Encode
 from protocol.apis import ApiKey, find_api
 from protocol.codec.wire import codec
 from protocol.frames import ResponseFrame

@@ -11,15 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from backends.client.errors import BrokerError
+from backends.client.exchange import ask
 from backends.load.asking import Brokers
 from backends.load.columns import Answer, Samples
 from backends.load.problems import Problems, refusal
 from common.error_codes import ErrorCode, error_name
 from common.lists import grouped
 from common.off_loop import OffLoop
-from protocol.apis import ApiKey
 from protocol.codec.errors import DecodeError
-from protocol.codec.wire import codec
 from protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.fetch_response import FetchResponse
 from protocol.record_batch import whole_batches
@@ -81,12 +80,8 @@ class Appended:
             await self._off_loop.run(samples.learn, np.array(list(found), np.int64), bytes_of, records)
 
     async def _read(self, broker: int, places: Sequence[Place], problems: Problems) -> Whole:
-        async def body(version: int) -> bytes:
-            encode = codec(FetchRequest, version).encode
-            return bytes(await self._off_loop.run(encode, request_of(places)))
-
-        frame = await self._brokers.exchange(broker, ApiKey.FETCH, VERSIONS, body, self._timeout)
-        answer = await self._off_loop.run(codec(FetchResponse, frame.api_version).decode, frame.body)
+        exchange, request = self._brokers.exchange, request_of(places)
+        answer = await ask(exchange, self._off_loop, broker, request, VERSIONS, self._timeout)
         codes = {row.error_code for each in answer.responses for row in each.partitions} | {answer.error_code}
         # Other errors are those of a leader that has changed, or of records that were deleted.
         if (code := ErrorCode.TOPIC_AUTHORIZATION_FAILED) in codes:

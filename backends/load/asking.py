@@ -3,12 +3,12 @@
 On shared ones, polls and steps would wait for these answers.
 """
 
-from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Protocol
 
 from backends.client.connection import BrokerConnection, Link
 from backends.client.errors import UnreachableError, UnsupportedError
+from backends.client.exchange import Encode
 from backends.client.handshake import ClientSettings, open_connection
 from common.address import Address
 from common.clock import Clock
@@ -17,9 +17,6 @@ from protocol.apis import ApiKey
 from protocol.frames import EncodedRequest, ResponseFrame
 
 CONNECT_SECONDS = 10.0
-
-Encode = Callable[[int], Awaitable[bytes]]
-"""Returns the body of a request in a version."""
 
 
 class Brokers(Protocol):

@@ -1,11 +1,12 @@
 """What consumers read, from the offsets that their groups commit."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from backends.client.errors import BrokerError
+from backends.client.exchange import Encode, ask
 from backends.load.asking import Brokers
 from backends.load.columns import Samples
 from backends.load.layout import Layout
@@ -24,10 +25,7 @@ from common.error_codes import ErrorCode, error_name
 from common.off_loop import OffLoop
 from protocol.apis import ApiKey
 from protocol.codec.errors import DecodeError
-from protocol.codec.wire import codec
-from protocol.frames import ResponseFrame
 from protocol.messages.list_groups_request import ListGroupsRequest
-from protocol.messages.list_groups_response import ListGroupsResponse
 
 CHUNK = 50
 """Groups in a request."""
@@ -82,9 +80,9 @@ class Groups:
             if groups is None:
                 return False
             for start in range(0, len(groups), CHUNK):
-                chosen = groups[start : start + CHUNK]
-                frame = await self._exchange(
-                    broker, ApiKey.OFFSET_FETCH, COMMITTED_VERSIONS, _committed_body(chosen)
+                body = _committed_body(groups[start : start + CHUNK])
+                frame = await self._brokers.exchange(
+                    broker, ApiKey.OFFSET_FETCH, COMMITTED_VERSIONS, body, self._timeout
                 )
                 told = await self._off_loop.run(read_committed, bytes(frame.body), layout.numbers)
                 if not self._keep(told, layout, found, problems, broker):
@@ -95,13 +93,8 @@ class Groups:
         return True
 
     async def _groups(self, broker: int, problems: Problems) -> list[str] | None:
-        frame = await self._exchange(
-            broker,
-            ApiKey.LIST_GROUPS,
-            GROUPS_VERSIONS,
-            lambda version: bytes(codec(ListGroupsRequest, version).encode(ListGroupsRequest())),
-        )
-        answer = await self._off_loop.run(codec(ListGroupsResponse, frame.api_version).decode, frame.body)
+        exchange, request = self._brokers.exchange, ListGroupsRequest()
+        answer = await ask(exchange, self._off_loop, broker, request, GROUPS_VERSIONS, self._timeout)
         if answer.error_code != ErrorCode.NONE:
             problems.add(
                 refusal("ListGroups", answer.error_code, "Describe on all groups", "bytes out"), broker
@@ -134,14 +127,6 @@ class Groups:
             found[group.name] = rows[order], offsets[order]
         return True
 
-    async def _exchange(
-        self, broker: int, key: ApiKey, versions: range, encode: Callable[[int], bytes]
-    ) -> ResponseFrame:
-        async def body(version: int) -> bytes:
-            return encode(version)
-
-        return await self._brokers.exchange(broker, key, versions, body, self._timeout)
-
 
 def _offsets_refused(code: int) -> str:
     if code == ErrorCode.GROUP_AUTHORIZATION_FAILED:
@@ -150,8 +135,11 @@ def _offsets_refused(code: int) -> str:
     return f"{UNKNOWN}: OffsetFetch: {error_name(code)}"
 
 
-def _committed_body(groups: Sequence[str]) -> Callable[[int], bytes]:
-    return lambda version: committed_request(version, groups)
+def _committed_body(groups: Sequence[str]) -> Encode:
+    async def body(version: int) -> bytes:
+        return committed_request(version, groups)
+
+    return body
 
 
 def _read(samples: Samples, last: dict[str, Offsets], now: dict[str, Offsets], seconds: float) -> Floats:

@@ -9,6 +9,7 @@ from collections.abc import Sequence, Set
 import numpy as np
 
 from backends.client.errors import BrokerError
+from backends.client.exchange import ask
 from backends.load.asking import Brokers
 from backends.load.columns import Flags, Samples
 from backends.load.layout import Layout, Topic
@@ -18,11 +19,9 @@ from common.clock import Clock
 from common.error_codes import ErrorCode
 from common.off_loop import OffLoop
 from controller.model.cluster import ResourceType
-from protocol.apis import ApiKey
 from protocol.codec.errors import DecodeError
-from protocol.codec.wire import codec
 from protocol.messages.describe_configs_request import DescribeConfigsRequest, DescribeConfigsResource
-from protocol.messages.describe_configs_response import DescribeConfigsResponse, DescribeConfigsResult
+from protocol.messages.describe_configs_response import DescribeConfigsResult
 
 POLICY = "cleanup.policy"
 VERSIONS = range(1, 5)
@@ -88,15 +87,11 @@ class Policies:
 
     async def _ask(self, broker: int, topics: Sequence[Topic]) -> set[bytes]:
         """Ask for some topics; return the keys of those that were told. Raises BrokerError, DecodeError."""
-
-        async def body(version: int) -> bytes:
-            asked = [DescribeConfigsResource(ResourceType.TOPIC, each.name, (POLICY,)) for each in topics]
-            encode = codec(DescribeConfigsRequest, version).encode
-            return bytes(await self._off_loop.run(encode, DescribeConfigsRequest(asked)))
-
-        frame = await self._brokers.exchange(broker, ApiKey.DESCRIBE_CONFIGS, VERSIONS, body, self._timeout)
-        decode = codec(DescribeConfigsResponse, frame.api_version).decode
-        answer = await self._off_loop.run(decode, frame.body)
+        request = DescribeConfigsRequest(
+            [DescribeConfigsResource(ResourceType.TOPIC, each.name, (POLICY,)) for each in topics]
+        )
+        exchange = self._brokers.exchange
+        answer = await ask(exchange, self._off_loop, broker, request, VERSIONS, self._timeout)
         keys = {each.name: each.key for each in topics}
         results = [each for each in answer.results if each.resource_name in keys]
         return {keys[each.resource_name] for each in results if self._take(keys[each.resource_name], each)}

@@ -1,11 +1,12 @@
 """The door to Cruise Control's metrics topic: bytes out by broker and topic, and the CPU of brokers."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite, nan
 from typing import Protocol, TypeVar
 
 from backends.client.errors import BrokerError
+from backends.client.exchange import Exchange, ask
 from backends.load_sources.reports import CPU_OF_BROKER, TOPIC_IN, TOPIC_OUT, Means
 from backends.load_sources.told import (
     CPU,
@@ -22,14 +23,11 @@ from backends.load_sources.told import (
 from common.error_codes import ErrorCode, error_name
 from common.lists import grouped
 from common.off_loop import OffLoop
-from protocol.apis import ApiKey
 from protocol.codec.errors import DecodeError
-from protocol.codec.wire import codec
-from protocol.frames import ResponseFrame
+from protocol.codec.schema import Request, Response
 from protocol.messages.fetch_request import FetchPartition, FetchRequest, FetchTopic
-from protocol.messages.fetch_response import FetchResponse, PartitionData
+from protocol.messages.fetch_response import PartitionData
 from protocol.messages.list_offsets_request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from protocol.messages.list_offsets_response import ListOffsetsResponse
 from protocol.record_batch import read_batches
 
 WINDOW_MS = 300_000
@@ -43,9 +41,6 @@ MOST_BYTES = 64 * 1024 * 1024
 OFFSETS_VERSIONS, FETCH_VERSIONS = range(4, 10), range(4, 13)
 """Later versions of Fetch have ids in place of names."""
 
-Encode = Callable[[int], Awaitable[bytes]]
-Exchange = Callable[[int, ApiKey, range, Encode, float], Awaitable[ResponseFrame]]
-"""Returns a broker's answer to a request in one of these versions. Raises BrokerError."""
 Names = Mapping[str, Sequence[str]]
 """The topics by their name in reports, which several can have."""
 T = TypeVar("T")
@@ -117,7 +112,7 @@ class MetricsTopic:
         """Return the offset of the first record since a time, -1 if there is none."""
         asked = ListOffsetsTopic(topic, (ListOffsetsPartition(partition, timestamp=since_ms),))
         request = ListOffsetsRequest(-1, topics=(asked,))
-        answer = await self._ask(leader, ApiKey.LIST_OFFSETS, OFFSETS_VERSIONS, request, ListOffsetsResponse)
+        answer = await self._ask(leader, request, OFFSETS_VERSIONS)
         row = _only("ListOffsets", [row for each in answer.topics for row in each.partitions])
         _check("ListOffsets", row.error_code, "Describe")
         return row.offset
@@ -125,18 +120,14 @@ class MetricsTopic:
     async def _fetch(self, topic: str, partition: int, leader: int, offset: int) -> PartitionData:
         row = FetchPartition(partition, fetch_offset=offset, partition_max_bytes=FETCH_BYTES)
         request = FetchRequest(max_bytes=FETCH_BYTES, topics=(FetchTopic(topic, partitions=(row,)),))
-        answer = await self._ask(leader, ApiKey.FETCH, FETCH_VERSIONS, request, FetchResponse)
+        answer = await self._ask(leader, request, FETCH_VERSIONS)
         _check("Fetch", answer.error_code, "Read")
         found = _only("Fetch", [row for each in answer.responses for row in each.partitions])
         _check("Fetch", found.error_code, "Read")
         return found
 
-    async def _ask(self, broker: int, key: ApiKey, versions: range, request: object, answer: type[T]) -> T:
-        async def body(version: int) -> bytes:
-            return bytes(codec(type(request), version).encode(request))
-
-        frame = await self._exchange(broker, key, versions, body, TIMEOUT)
-        return await self._off_loop.run(codec(answer, frame.api_version).decode, frame.body)
+    async def _ask(self, broker: int, request: Request[Response], versions: range) -> Response:
+        return await ask(self._exchange, self._off_loop, broker, request, versions, TIMEOUT)
 
 
 def _only(request: str, rows: Sequence[T]) -> T:

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from backends.client.exchange import Encode
 from backends.load.appended import CHUNK, MOST, Appended
-from backends.load.asking import Encode
 from backends.load.columns import Answer, Samples
 from backends.load.layout import Layout, Topic
 from backends.load.problems import Problems

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from backends.client.errors import RequestTimedOutError
-from backends.load.asking import Encode
+from backends.client.exchange import Encode
 from backends.load.columns import Samples
 from backends.load.layout import Layout, Topic
 from backends.load.policies import ALL_SECONDS, REFUSED_SECONDS, Policies

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from backends.client.errors import RequestTimedOutError
+from backends.client.exchange import Encode
 from backends.embedded.frames import EmbeddedFrames
 from backends.load import sampling
-from backends.load.asking import Encode
 from backends.load.sampler import Timing
 from backends.load.sampling import NO_NUMPY, LoadSampling, Setup
 from backends.load_sources import prometheus as source

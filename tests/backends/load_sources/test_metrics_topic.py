@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.client.errors import RequestTimedOutError
-from backends.load.asking import Encode
+from backends.client.exchange import Encode
 from backends.load.problems import Problems
 from backends.load_sources import metrics_topic, reports
 from backends.load_sources.metrics_topic import WINDOW_MS, MetricsTopic
