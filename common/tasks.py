@@ -1,4 +1,4 @@
-"""Background tasks whose failures are logged, and turns on the event loop.
+"""Background tasks whose failures are logged, tasks side by side, and turns on the event loop.
 
 What nobody waits for lets the work on large requests pass. All of it shares one interpreter: beside a walk
 over 100,000 rows, a request with as many takes twice the time.
@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 def spawn(
@@ -34,6 +36,15 @@ async def cancel(*tasks: asyncio.Task[Any]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
+async def side_by_side(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Return the results. After an exception, or if the caller is cancelled, nothing of it goes on."""
+    tasks = [asyncio.create_task(work) for work in works]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        await cancel(*tasks)
+
+
 POLL_SECONDS = 0.002
 """The poll interval while other work goes on."""
 
@@ -43,7 +54,6 @@ PATIENCE_SECONDS = 0.05
 ROWS_PER_SLICE = 500
 """Rows that take about a millisecond."""
 
-T = TypeVar("T")
 IsBusy = Callable[[], bool]
 
 

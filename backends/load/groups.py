@@ -23,6 +23,7 @@ from backends.load.wire import (
 from common.clock import Clock
 from common.error_codes import ErrorCode, error_name
 from common.off_loop import OffLoop
+from common.tasks import side_by_side
 from protocol.apis import ApiKey
 from protocol.codec.errors import DecodeError
 from protocol.messages.list_groups_request import ListGroupsRequest
@@ -59,12 +60,12 @@ class Groups:
         """
         gate, found = asyncio.Semaphore(AT_ONCE), dict[str, Offsets]()
 
-        async def ask(broker: int) -> bool:
+        async def ask_one(broker: int) -> bool:
             async with gate:
                 return await self._ask(broker, samples.layout, found, problems)
 
         asked = self._clock.now()
-        complete = all(await asyncio.gather(*map(ask, live)))
+        complete = all(await side_by_side(map(ask_one, live)))
         now = (asked + self._clock.now()) / 2
         if complete:
             seconds = 0.0 if self._at is None else now - self._at

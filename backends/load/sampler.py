@@ -33,7 +33,7 @@ from backends.load.wire import (
 from backends.load_sources.told import NOTHING, Expected, Source, Told
 from common.clock import Clock
 from common.off_loop import OffLoop
-from common.tasks import cancel
+from common.tasks import side_by_side
 from controller.model.cluster import NO_ID
 from controller.model.load import LoadRow, LoadSummary
 from controller.state.state import State
@@ -136,11 +136,7 @@ class Sampler:
             async with gate:
                 await self._sample(broker)
 
-        sampling = [asyncio.create_task(sample(broker, at * pause)) for at, broker in enumerate(live)]
-        try:
-            await asyncio.gather(*sampling)
-        finally:
-            await cancel(*sampling)
+        await side_by_side(sample(broker, at * pause) for at, broker in enumerate(live))
         now = self._clock.now()
         is_due = now - self._groups_at >= self._timing.groups
         # The second time is soon: until then nothing is known of bytes out, and plans by them are refused.

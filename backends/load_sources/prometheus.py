@@ -27,7 +27,7 @@ from backends.load_sources.told import (
 )
 from common.lists import grouped
 from common.off_loop import OffLoop
-from common.tasks import cancel
+from common.tasks import side_by_side
 from common.wording import some
 
 SECONDS = 60.0
@@ -94,11 +94,7 @@ class Prometheus:
         every = [*CPU_QUERIES, *(query for style in STYLES for query in style)]
         names = {each.labels.get("__name__", "") for each in (await found(names_query(every))).series}
         texts = [query.text for query in present(every, names)]
-        asking = [asyncio.create_task(found(text)) for text in texts]
-        try:
-            vectors = dict(zip(texts, await asyncio.gather(*asking), strict=True))
-        finally:
-            await cancel(*asking)
+        vectors = dict(zip(texts, await side_by_side(map(found, texts)), strict=True))
         told = _Reading(Instances(expected.hosts, configured.brokers), vectors, report)
         return await self._off_loop.run(told.read, expected)
 

@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from common.clock import settle
-from common.tasks import POLL_SECONDS, ROWS_PER_SLICE, Turns, cancel, in_slices, spawn
+from common.tasks import POLL_SECONDS, ROWS_PER_SLICE, Turns, cancel, in_slices, side_by_side, spawn
 
 
 async def fail() -> None:
@@ -33,6 +33,28 @@ async def test_a_task_that_is_cancelled_or_ends_is_not_logged(caplog: pytest.Log
     await cancel(spawn(wait(), "waits"))
     await spawn(settle(1), "ends")
     assert caplog.records == []
+
+
+async def test_what_runs_side_by_side_returns_its_results_in_order() -> None:
+    async def after(steps: int) -> int:
+        await settle(steps)
+        return steps
+
+    assert await side_by_side(map(after, (3, 1, 2))) == [3, 1, 2]
+
+
+async def test_what_runs_side_by_side_has_ended_after_a_failure() -> None:
+    ended = []
+
+    async def wait_long() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append(True)
+
+    with pytest.raises(ValueError, match="of all things"):
+        await side_by_side([wait_long(), fail()])
+    assert ended == [True]
 
 
 class Request:
