@@ -36,7 +36,8 @@ FEW, PART_BYTES, PART_BYTES_OF_FEW = 200, 65_536, 262_144
 request for nothing else (KIP-74)."""
 
 Whole = dict[int, tuple[int, int]]
-"""By row, the bytes and the number of the records in whole batches. Both are 0 after an error."""
+"""By row, the bytes and the number of the records in whole batches: `NOTHING` after an error."""
+NOTHING = 0, 0
 NO_BATCH = "no whole batch of some compacted topics was found: their bytes in are unknown"
 
 
@@ -75,9 +76,10 @@ class Appended:
                 problems.add(NO_BATCH, answer.broker)
         except (BrokerError, DecodeError) as error:
             problems.add(f"bytes in of compacted topics are unknown or less exact: {error}", answer.broker)
-        if found:
-            bytes_of, records = np.array(list(found.values()), np.float64).T
-            await self._off_loop.run(samples.learn, np.array(list(found), np.int64), bytes_of, records)
+        # An error tells nothing: what is known would fade away while it lasts.
+        if told := {row: sizes for row, sizes in found.items() if sizes != NOTHING}:
+            bytes_of, records = np.array(list(told.values()), np.float64).T
+            await self._off_loop.run(samples.learn, np.array(list(told), np.int64), bytes_of, records)
 
     async def _read(self, broker: int, places: Sequence[Place], problems: Problems) -> Whole:
         exchange, request = self._brokers.exchange, request_of(places)

@@ -131,3 +131,13 @@ async def test_a_refusal_names_the_right() -> None:
         " unknown. Allow Read on them"
     )
     assert np.isnan(read.means()).all()
+
+
+async def test_what_is_known_is_kept_while_a_broker_refuses() -> None:
+    read = Read(Broker({0: {}}, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+    read.samples.learn(read.rows, np.array([1_000]), np.array([10]))
+    for latest in range(10, 500):
+        read.samples.latest[:] = latest - 1
+        await read.now(latest)
+    assert len(read.broker.asked) == 490
+    assert read.means() == [100]
