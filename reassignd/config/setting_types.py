@@ -53,6 +53,11 @@ def optional(kind: SettingType[str]) -> SettingType[str]:
     )
 
 
+def is_word(word: str, kind: SettingType[str]) -> SettingType[bool]:
+    """Return the type that tells whether a word of another type is this one."""
+    return SettingType(kind.metavar, kind.valid, lambda text: kind.parse(text) == word)
+
+
 def words(*names: str) -> SettingType[tuple[str, ...]]:
     """Return the type of lists of these words with commas, without repetition; at least one."""
     word = choice(*names)
@@ -208,11 +213,7 @@ HOST_NAMES = SettingType(
 IDENTIFICATION_ALGORITHM = SettingType("https", "https, or nothing", _parse_identification)
 """Endpoint identification algorithm of Kafka's TLS settings."""
 
-_WORDS = choice("true", "false")
-SWITCH = SettingType(_WORDS.metavar, _WORDS.valid, lambda text: _WORDS.parse(text) == "true")
-_ON, _OFF = "on", "off"
-_ON_OR_OFF = choice(_OFF, _ON)
-ON_OFF = SettingType(_ON_OR_OFF.metavar, _ON_OR_OFF.valid, lambda text: _ON_OR_OFF.parse(text) == _ON)
+SWITCH, ON_OFF = is_word("true", choice("true", "false")), is_word("on", choice("off", "on"))
 SECURITY_PROTOCOL = optional(choice(*SECURITY_PROTOCOLS))
 LISTENERS = SettingType(
     "LISTENERS", "NAME:PROTOCOL://HOST:PORT, several with commas, or nothing", _parse_listeners
