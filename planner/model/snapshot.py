@@ -97,6 +97,10 @@ def packed(sizes: Sequence[int | None] | None) -> Packed | None:
     return array("q", [UNKNOWN_SIZE if size is None else size for size in sizes]).tobytes()
 
 
+def _unpacked(sizes: Packed) -> memoryview:
+    return memoryview(sizes).cast("q")
+
+
 class Partition(NamedTuple):
     """A partition.
 
@@ -135,7 +139,7 @@ class Partition(NamedTuple):
         """Bytes of each of `replicas`; None if none of them is known."""
         if self.packed_sizes is None:
             return None
-        sizes = memoryview(self.packed_sizes).cast("q")
+        sizes = _unpacked(self.packed_sizes)
         return tuple(None if size == UNKNOWN_SIZE else size for size in sizes)
 
     @property
@@ -165,11 +169,10 @@ class Partition(NamedTuple):
 
     def size_on(self, broker: int) -> int:
         """Return the bytes to count with on a broker: those of its replica, else what a copy has."""
-        sizes = self.sizes
-        if sizes is None or broker not in self.replicas:
+        if self.packed_sizes is None or broker not in self.replicas:
             return self.size
-        known = sizes[self.replicas.index(broker)]
-        return self.size if known is None else known
+        known = _unpacked(self.packed_sizes)[self.replicas.index(broker)]
+        return self.size if known == UNKNOWN_SIZE else known
 
 
 class Snapshot(NamedTuple):
