@@ -21,14 +21,13 @@ class TaskState:
         """Remove a task."""
         del self.results[task]
 
-    def outdated(self, now_ms: int, ended_ms: Mapping[str, int], coming: int = 0) -> Iterator[str]:
-        """Yield the ids of the tasks to drop: the old ones, and the oldest ones beyond `MOST_TASKS`.
+    def outdated(self, now_ms: int, ended_ms: Mapping[str, int]) -> Iterator[str]:
+        """Yield the ids of the tasks to drop for one that is to be added: the old ones, and the oldest ones.
 
         `ended_ms` has the end of each task's job, 0 for one that runs: its task stays. Tasks that execute
         nothing are dropped first: a client that polls proposals must not drive out the task of an execution.
-        `coming` tasks are to be added.
         """
-        surplus = len(self.results) + coming - MOST_TASKS
+        surplus = len(self.results) + 1 - MOST_TASKS
         droppable = [task for task in self.results.values() if ended_ms.get(task.id) != 0]
         first_to_drop = sorted(droppable, key=lambda task: (task.executes, task.started_ms))
         for place, task in enumerate(first_to_drop):
