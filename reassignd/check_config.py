@@ -11,13 +11,12 @@ from reassignd.config.prometheus_logins import prometheus_login
 from reassignd.config.settings import EMBEDDED, KEYS, ZOOKEEPER, Settings, config_of
 from reassignd.config.sources import Assignment
 from reassignd.runtime.instances.network import read_secret
-from reassignd.runtime.listeners.cruise_control import cruise_control_access, current_capacities
+from reassignd.runtime.listeners.cruise_control import cruise_control_access, cruise_control_options
 from reassignd.runtime.listeners.http_access import http_access
 from reassignd.runtime.listeners.listener_gate import listener_security
 from reassignd.runtime.listeners.tls import listener_tls
 from reassignd.runtime.listeners.zookeeper import configured_listeners
 from reassignd.tracing.setting import check_traces
-from server.api.access import Access
 
 HIDDEN = "(hidden)"
 
@@ -30,10 +29,10 @@ def check(settings: Settings) -> None:
 
     Raises ConfigError or CommandError for the first that is wrong.
     """
-    http_access(settings)
+    access = http_access(settings).access
     if settings.cruisecontrol_api:
-        cruise_control_access(settings, Access())
-        current_capacities(settings)
+        cruise_control_options(settings)
+        cruise_control_access(settings, access)
     _check_listeners(settings)
     check_traces(settings)
     prometheus_login(settings.prometheus_credentials_file)

@@ -18,16 +18,21 @@ from server.cruisecontrol.shared.capacities import Capacities, CurrentCapacities
 
 def cruise_control_routes(settings: Settings, api: Api, access: Access) -> Sequence[BaseRoute]:
     """Return the routes. Raises SettingError for a file that cannot be used."""
+    options, users = cruise_control_options(settings), cruise_control_access(settings, access)
+    return CruiseControl(api, users, options).routes()
+
+
+def cruise_control_options(settings: Settings) -> Options:
+    """Return the options. Raises SettingError for a file or a folder that cannot be used."""
     ui = settings.cruisecontrol_ui_directory
     if ui is not None and not (ui / "index.html").is_file():
         raise SettingError(f"cruisecontrol.ui.directory: there is no {ui / 'index.html'}")
-    options = Options(
+    return Options(
         reuse_ms=settings.cruisecontrol_proposal_reuse_ms,
         ui=ui,
-        capacities=current_capacities(settings),
+        capacities=_current_capacities(settings),
         detected=settings.cruisecontrol_anomaly_detection_goals,
     )
-    return CruiseControl(api, cruise_control_access(settings, access), options).routes()
 
 
 def cruise_control_access(settings: Settings, access: Access) -> CruiseControlAccess:
@@ -38,8 +43,7 @@ def cruise_control_access(settings: Settings, access: Access) -> CruiseControlAc
     return CruiseControlAccess(access, WatchedFile(users, read_jetty_users, "the users").current)
 
 
-def current_capacities(settings: Settings) -> CurrentCapacities:
-    """Return the capacities of the configured file. Raises SettingError for one that cannot be used."""
+def _current_capacities(settings: Settings) -> CurrentCapacities:
     file = settings.cruisecontrol_capacity_file
     return Capacities if file is None else WatchedFile(file, _capacities).current
 

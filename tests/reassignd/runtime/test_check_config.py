@@ -63,6 +63,23 @@ def test_what_is_wrong_is_named_in_one_line(
 
 
 @pytest.mark.parametrize(
+    ("setting", "complaint"),
+    [
+        ("cruisecontrol.users.file=/nowhere", "cannot read /nowhere: No such file"),
+        ("cruisecontrol.capacity.file=/nowhere", "cruisecontrol.capacity.file: /nowhere: "),
+        ("cruisecontrol.ui.directory=/nowhere", "there is no /nowhere/index.html"),
+    ],
+)
+def test_the_files_of_cruise_controls_api_are_checked_while_it_is_on(
+    setting: str, complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for api, code in (("off", 0), ("on", 2)):
+        overrides = [f"--override=cruisecontrol.api={api}", f"--override={setting}"]
+        assert main(["serve", *overrides, "--check-config"]) == code
+    assert complaint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("settings", "complaint"),
     [
         (
