@@ -1,6 +1,6 @@
 """`/v1/limits`: the limits of KIP-435 and the throttle, which are cluster-wide dynamic configs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Annotated, Literal, TypeAlias
 
@@ -9,7 +9,6 @@ from msgspec import Meta, Struct
 from common.json.text import abbreviated
 from controller.cluster.config_keys import BROKER_KEYS, ConfigType
 from controller.execution.throttle import rates_of_others
-from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import (
     PACE,
@@ -28,7 +27,8 @@ from controller.views.jobs import broker_loads, limit_views, obstacles
 from controller.views.limit_preview import preview_limits
 from server.api.shared.bodies import MAX_SMALL_BODY
 from server.api.shared.call import Call, Endpoint
-from server.api.shared.errors import HttpError, require
+from server.api.shared.cluster_configs import alter_cluster_configs
+from server.api.shared.errors import HttpError
 from server.api.shared.forecasts import by_rate, forecast_rate
 from server.api.shared.models import Obstacles, RateOrigin, ThrottledBrokers
 
@@ -186,19 +186,13 @@ async def limits(call: Call) -> Limits:
 
 async def change(call: Call) -> Limits:
     """Change all of the given limits, or none if one of them is invalid. They apply from the next step on."""
-    await _submit(call, await call.read_body(_read, MAX_SMALL_BODY))
+    await alter_cluster_configs(call, await call.read_body(_read, MAX_SMALL_BODY))
     return await limits(call)
 
 
 async def alter_limits(call: Call, values: Mapping[str, object]) -> None:
     """Change limits by their names, all or none. Raises HttpError."""
-    await _submit(call, _read(values))
-
-
-async def _submit(call: Call, changes: Sequence[ConfigChange]) -> None:
-    resource = ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes)
-    [outcome] = await call.submit(AlterConfigs([resource], requester=call.requester))
-    require(outcome)
+    await alter_cluster_configs(call, _read(values))
 
 
 async def preview(call: Call) -> LimitPreview:

@@ -1,12 +1,9 @@
 """`/v1/load`: what producers write and consumers read, by broker, topic or partition (docs/load.md)."""
 
-from collections.abc import Sequence
 from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct, field
 
-from controller.messages.events import AlterConfigs, ResourceChanges
-from controller.model.cluster import ResourceType
 from controller.model.configs import (
     LOAD_METRICS_TOPIC,
     LOAD_PROMETHEUS,
@@ -16,9 +13,9 @@ from controller.model.configs import (
     ConfigOp,
 )
 from controller.model.load import LoadRow, LoadSort, LoadSummary, LoadUnit, Quality, Rates
-from controller.state.settings import CLUSTER_DEFAULT
 from server.api.shared.call import Call, Endpoint
-from server.api.shared.errors import HttpError, require
+from server.api.shared.cluster_configs import alter_cluster_configs
+from server.api.shared.errors import HttpError
 from server.api.shared.models import Page
 
 Rate: TypeAlias = Annotated[float | None, Meta(description="Bytes per second; null if it is not known.")]
@@ -153,13 +150,13 @@ async def change(call: Call) -> LoadAnswer:
     changes = [_change(key, value) for key, value in values.items() if value is not None]
     if not changes:
         raise HttpError(400, f"name what is to change: {', '.join(LoadChange.__struct_fields__)}")
-    await _submit(call, changes)
+    await alter_cluster_configs(call, changes)
     return await load(call, LoadPageQuery())
 
 
 async def alter_sampling(call: Call, on: bool) -> None:
     """Switch sampling on or off. It is durable. Raises HttpError."""
-    await _submit(call, [_change(LOAD_SAMPLING, _sampling(call, on))])
+    await alter_cluster_configs(call, [_change(LOAD_SAMPLING, _sampling(call, on))])
 
 
 def _sampling(call: Call, on: bool) -> str:
@@ -174,12 +171,6 @@ def _sampling(call: Call, on: bool) -> str:
 
 def _change(key: str, value: str) -> ConfigChange:
     return ConfigChange(key, ConfigOp.SET if value else ConfigOp.DELETE, value or None)
-
-
-async def _submit(call: Call, changes: Sequence[ConfigChange]) -> None:
-    resource = ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes)
-    [outcome] = await call.submit(AlterConfigs([resource], requester=call.requester))
-    require(outcome)
 
 
 def _answer(summary: LoadSummary, rows: list[Load], total: int, following: int | None) -> LoadAnswer:

@@ -6,13 +6,11 @@ from typing import Annotated
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from controller.messages.events import AlterConfigs, ResourceChanges
-from controller.model.cluster import ResourceType
 from controller.model.configs import EXCLUDED_BROKERS, ConfigChange, ConfigOp
-from controller.state.settings import CLUSTER_DEFAULT
 from server.api.shared.call import Call, Endpoint
+from server.api.shared.cluster_configs import alter_cluster_configs
 from server.api.shared.cordons import follow_cordons
-from server.api.shared.errors import HttpError, require
+from server.api.shared.errors import HttpError
 
 
 class PlacementBroker(Struct):
@@ -71,19 +69,11 @@ async def change(call: Call) -> Placement:
 
 
 async def alter_excluded(call: Call, exclude: Collection[int], allow: Collection[int]) -> None:
-    """Change the excluded brokers."""
+    """Change the excluded brokers, as single items: concurrent changes are not lost."""
     for op, brokers in ((ConfigOp.APPEND, exclude), (ConfigOp.SUBTRACT, allow)):
         if brokers:
-            await _alter(call, op, brokers)
-
-
-async def _alter(call: Call, op: ConfigOp, brokers: Collection[int]) -> None:
-    """Append and subtract change single items, so that concurrent changes are not lost."""
-    value = ",".join(map(str, sorted(brokers)))
-    changes = [ConfigChange(EXCLUDED_BROKERS, op, value)]
-    resource = ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, changes)
-    [outcome] = await call.submit(AlterConfigs([resource], requester=call.requester))
-    require(outcome)
+            value = ",".join(map(str, sorted(brokers)))
+            await alter_cluster_configs(call, [ConfigChange(EXCLUDED_BROKERS, op, value)])
 
 
 ENDPOINTS = (

@@ -5,7 +5,6 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from common.clock import wall_clock
-from controller.messages.events import AlterConfigs, ResourceChanges
 from controller.model.cluster import ResourceType
 from controller.model.configs import SCHEDULE, ConfigChange, ConfigOp
 from controller.schedule import periods
@@ -13,7 +12,8 @@ from controller.schedule.openings import ANY_TIME, Opening, closed_reason, openi
 from controller.schedule.periods import DAYS, ScheduleError, clock, parse_schedule
 from controller.state.settings import CLUSTER_DEFAULT
 from server.api.shared.call import Call, Endpoint
-from server.api.shared.errors import HttpError, require
+from server.api.shared.cluster_configs import alter_cluster_configs
+from server.api.shared.errors import HttpError
 
 Throttle = Annotated[int | None, Meta(description="Bytes per second; null for none.")]
 
@@ -71,9 +71,7 @@ async def change(call: Call) -> Schedule:
     """Set the schedule, or remove it with null. Steps in flight are not affected, but their throttle is."""
     text = (await call.body(ScheduleChange)).schedule
     changed = ConfigChange(SCHEDULE, ConfigOp.DELETE if text is None else ConfigOp.SET, text)
-    resource = ResourceChanges(ResourceType.BROKER, CLUSTER_DEFAULT, [changed])
-    [outcome] = await call.submit(AlterConfigs([resource], requester=call.requester))
-    require(outcome)
+    await alter_cluster_configs(call, [changed])
     return await schedule(call)
 
 
