@@ -22,7 +22,7 @@ from controller.model.configs import (
     LOAD_PROMETHEUS,
     LOAD_PROMETHEUS_BROKERS,
     LOAD_SAMPLING,
-    list_items,
+    labelled_items,
 )
 from controller.model.load import LoadPage, LoadRow, LoadSort, LoadSummary, LoadUnit, Rates
 from controller.state.settings import CLUSTER_DEFAULT
@@ -110,8 +110,7 @@ class LoadSampling:
         from backends.load_sources.prometheus import Configured
 
         url, brokers = self._config(LOAD_PROMETHEUS).strip(), self._config(LOAD_PROMETHEUS_BROKERS)
-        pairs = (each.rpartition("=") for each in list_items(brokers))
-        given = {value.strip(): int(broker) for value, _, broker in pairs}
+        given = {label: int(broker) for label, broker in labelled_items(brokers)}
         return Configured(Server(url, self._setup.login(url)), given) if url else None
 
     def _leaders(self, topic: str) -> list[int]:

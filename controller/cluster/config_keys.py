@@ -41,6 +41,7 @@ from controller.model.configs import (
     THROTTLE,
     TIERED,
     UNCLEAN_ELECTION,
+    labelled_items,
     list_items,
 )
 from controller.model.replicas import is_topic_name
@@ -171,10 +172,9 @@ def optional_topic_name(value: str) -> str | None:
 
 def labelled_brokers(value: str) -> str | None:
     """Accept a list of `VALUE=ID`, each value once."""
-    pairs = [item.rpartition("=") for item in list_items(value)]
-    labels = [label.strip() for label, _, _ in pairs]
-    valid = all(labels) and all(broker and broker_ids(broker) is None for _, _, broker in pairs)
-    if valid and len(set(labels)) == len(labels):
+    pairs = labelled_items(value)
+    valid = all(label and broker and broker_ids(broker) is None for label, broker in pairs)
+    if valid and len(dict(pairs)) == len(pairs):
         return None
     return "a list of VALUE=ID, each VALUE once, such as 10.0.0.1:9404=1"
 

@@ -41,6 +41,12 @@ def list_items(value: str | None) -> list[str]:
     return [item.strip() for item in (value or "").split(",") if item.strip()]
 
 
+def labelled_items(value: str) -> list[tuple[str, str]]:
+    """Return the label and the rest of each item of a list of `LABEL=REST`; a label can contain `=`."""
+    parts = (item.rpartition("=") for item in list_items(value))
+    return [(label.strip(), rest) for label, _, rest in parts]
+
+
 class Config(NamedTuple):
     """One configured value."""
 
