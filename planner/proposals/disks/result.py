@@ -1,0 +1,76 @@
+"""Moves between the log directories of brokers, and what they do to each directory."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from controller.model.replicas import Replicas
+from planner.model.snapshot import TOPIC_PARTITION
+
+
+class DirMove(NamedTuple):
+    """A replica that moves to another log directory of its broker. `bytes` is its size."""
+
+    topic: str
+    partition: int
+    broker: int
+    source: str
+    target: str
+    bytes: int
+
+
+class LeftReplica(NamedTuple):
+    """A replica that stays where it is although the goal is about it, and why."""
+
+    topic: str
+    partition: int
+    broker: int
+    reason: str
+
+
+class DirChange(NamedTuple):
+    """A log directory before and after the moves.
+
+    `total` is the size of its volume, `before` and `after` what is used of that, in bytes, all None if its
+    broker does not report them. It is within the goal if it has `least` to `most` bytes afterwards; both are
+    None if the goal says nothing of it.
+    """
+
+    broker: int
+    path: str
+    total: int | None
+    before: int | None
+    after: int | None
+    replicas_before: int
+    replicas_after: int
+    gains: int = 0
+    losses: int = 0
+    least: int | None = None
+    most: int | None = None
+    cordoned: bool = False
+
+
+class DiskProposal(NamedTuple):
+    """Moves between log directories. Every replica stays on its broker."""
+
+    moves: tuple[DirMove, ...]
+    """In order of topic, partition and broker."""
+    dirs: tuple[DirChange, ...]
+    """Those of the brokers that the goal is about, in order of broker and path."""
+    replicas: Mapping[TOPIC_PARTITION, Replicas]
+    """The replicas of each partition in `moves`."""
+    left_out: tuple[LeftReplica, ...] = ()
+    bytes_bound: int = 0
+    """No moves that come as near to the goal copy fewer bytes than this."""
+    short: tuple[str, ...] = ()
+    """One line each: what the moves do not reach, and why."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def bytes(self) -> int:
+        """What is copied."""
+        return sum(each.bytes for each in self.moves)
+
+    @property
+    def fewest_bytes_proven(self) -> bool:
+        """Whether no moves that come as near to the goal copy fewer bytes."""
+        return self.bytes == self.bytes_bound
