@@ -1,6 +1,6 @@
 """Input of a proposal: the brokers, the partitions and what the new plan must achieve."""
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain
 from math import ceil, floor
@@ -205,7 +205,7 @@ def problem_of(
     snapshot: Snapshot,
     goal: Goal,
     topics: Callable[[str], bool] = lambda _: True,
-    moving: Container[TOPIC_PARTITION] = (),
+    moving: Collection[TOPIC_PARTITION] = (),
 ) -> Problem:
     """Build the problem of a snapshot in memory.
 

@@ -3,8 +3,8 @@
 Readers of snapshots deliver `Columns`, in order of topic and partition; the solver works on a `Table`.
 """
 
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
-from itertools import accumulate, chain, islice
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import chain, islice
 from operator import attrgetter, itemgetter, le
 from typing import NamedTuple
 
@@ -59,7 +59,7 @@ class Columns(NamedTuple):
         return self.topics[self.topic[row]], int(self.partition[row])
 
 
-def columns_of(snapshot: Snapshot, moving: Container[TOPIC_PARTITION]) -> Columns:
+def columns_of(snapshot: Snapshot, moving: Collection[TOPIC_PARTITION]) -> Columns:
     """Return the columns of a snapshot in memory; `moving` partitions are being reassigned."""
     rows = _in_order(snapshot)
     lengths = np.fromiter((len(row.replicas) for row in rows), np.int32, len(rows))
@@ -72,23 +72,31 @@ def columns_of(snapshot: Snapshot, moving: Container[TOPIC_PARTITION]) -> Column
         lengths,
         np.fromiter(chain.from_iterable(row.replicas for row in rows), np.int32, int(lengths.sum())),
         _in_isr(rows, int(lengths.sum())),
-        np.fromiter(map(attrgetter("size"), rows), np.int64, len(rows)),
+        np.fromiter((row.size if row.bytes is None else row.bytes for row in rows), np.int64, len(rows)),
         _sizes(rows, int(lengths.sum())),
         np.fromiter(map(attrgetter("min_isr"), rows), np.int32, len(rows)),
         np.fromiter(map(attrgetter("tiered"), rows), np.bool_, len(rows)),
-        np.fromiter((row[:2] in moving for row in rows), np.bool_, len(rows)),
+        _moving(rows, moving),
         np.fromiter(map(attrgetter("leader"), rows), np.int32, len(rows)),
         _rates(rows),
         _failed(rows),
     )
 
 
+def _moving(rows: Sequence[Partition], moving: Collection[TOPIC_PARTITION]) -> Flags:
+    if not moving:
+        return np.zeros(len(rows), np.bool_)
+    return np.fromiter((row[:2] in moving for row in rows), np.bool_, len(rows))
+
+
 def _in_isr(rows: Sequence[Partition], replicas: int) -> Flags:
     flags = np.ones(replicas, np.bool_)
-    starts = accumulate((len(row.replicas) for row in rows), initial=0)
-    for row, start in zip(rows, starts, strict=False):
-        if row.isr != row.replicas:
-            flags[start : start + len(row.replicas)] = [each in row.isr for each in row.replicas]
+    start = 0
+    for row in rows:
+        held = row.replicas
+        if row.isr != held:
+            flags[start : start + len(held)] = [each in row.isr for each in held]
+        start += len(held)
     return flags
 
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from controller.execution.cordons import is_cordoned
 from controller.model.cluster import Partition
 from controller.model.load import Loads
-from controller.model.replicas import StoredReplicas, TopicPartition
+from controller.model.replicas import NOTHING_STORED, StoredReplicas, TopicPartition
 from controller.state.cluster import Disk, total_bytes
 from controller.state.state import State
 from controller.views.reassignments import ends_of
@@ -139,13 +139,10 @@ def rows(
         closed = number in state.settings.excluded_brokers, is_cordoned(state, number)
         yield SnapshotBroker(number, broker.rack, live, *where, total_bytes(disks), _dirs(disks), *closed)
     for topic, partitions in list(state.cluster.partitions.items()):
-        min_isr, tiered = state.settings.min_isr(topic), state.settings.is_tiered(topic)
-        for partition in list(partitions):
-            if topic in state.cluster.topics:
-                row = _row(state, partition, sizes, min_isr, tiered=tiered)
-                if load is not None and (rates := load.rates(topic, partition.partition)) is not None:
-                    row.bytes_in, row.bytes_out, row.busy_in, row.busy_out, row.mean_in, row.mean_out = rates
-                yield row
+        for row in _partitions(state, topic, list(partitions), sizes):
+            if load is not None and (rates := load.rates(topic, row.partition)) is not None:
+                row.bytes_in, row.bytes_out, row.busy_in, row.busy_out, row.mean_in, row.mean_out = rates
+            yield row
 
 
 def _dirs(disks: Sequence[Disk]) -> dict[str, SnapshotLogDir] | None:
@@ -159,35 +156,44 @@ def _dirs(disks: Sequence[Disk]) -> dict[str, SnapshotLogDir] | None:
     } or None
 
 
-def _row(
-    state: State, partition: Partition, sizes: Sizes, min_isr: int, *, tiered: bool
-) -> SnapshotPartition:
-    current, isr, key = partition.current, partition.isr, partition.key
-    own, log_dirs = _stored(sizes.stored(key), current)
-    target = _target(state, partition, key)
-    return SnapshotPartition(
-        topic=partition.topic,
-        partition=partition.partition,
-        replicas=current,
-        isr=isr if isr == current else tuple(broker for broker in isr if broker in current),
-        leader=partition.leader,
-        bytes=sizes.size(key),
-        min_isr=min_isr,
-        target=target,
-        sizes=own,
-        log_dirs=log_dirs,
-        tiered=tiered,
-        failed=state.cluster.failed_replicas(partition) if key in state.cluster.failed else (),
-        meanwhile=() if target is None and not partition.moving else _meanwhile(state, partition, target),
-    )
+def _partitions(
+    state: State, topic: str, partitions: Sequence[Partition], sizes: Sizes
+) -> Iterator[SnapshotPartition]:
+    """Yield the rows of a topic, until it is deleted.
+
+    There may be a million of them, so fields that few rows have are computed only for those.
+    """
+    cluster, stored_of = state.cluster, sizes.stored
+    min_isr, tiered = state.settings.min_isr(topic), state.settings.is_tiered(topic)
+    for partition in partitions:
+        if topic not in cluster.topics:
+            return
+        current, isr, leader, key = partition.current, partition.isr, partition.leader, partition.key
+        stored = stored_of(key) or NOTHING_STORED
+        size = stored.bytes_on(leader)
+        own, log_dirs = _stored(stored, current)
+        target = _target(state, partition, key)
+        yield SnapshotPartition(
+            topic,
+            partition.partition,
+            current,
+            isr if isr == current else tuple(broker for broker in isr if broker in current),
+            leader,
+            sizes.size(key) if size is None else size,
+            min_isr,
+            target,
+            own,
+            log_dirs,
+            tiered,
+            () if target is None and not partition.moving else _meanwhile(state, partition, target),
+            cluster.failed_replicas(partition) if key in cluster.failed else (),
+        )
 
 
 def _stored(
-    stored: StoredReplicas | None, current: Replicas
+    stored: StoredReplicas, current: Replicas
 ) -> tuple[tuple[int | None, ...] | None, tuple[str | None, ...] | None]:
     """Return the sizes and the log directories of these replicas, None in place of what is not known."""
-    if stored is None or not stored.brokers:
-        return None, None
     if stored.brokers == current:
         return stored.sizes, stored.log_dirs
     own = [stored.on(broker) for broker in current]

@@ -1,6 +1,6 @@
 """Small clusters to propose plans for."""
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -65,7 +65,7 @@ def table_of(
     snapshot: Snapshot,
     factor: int | None,
     topics: Callable[[str], bool],
-    moving: Container[tuple[str, int]],
+    moving: Collection[tuple[str, int]],
 ) -> tuple[Table, list[tuple[int, str]]]:
     """Return the table of a snapshot, and the rows that cannot change."""
     columns = columns_of(snapshot, moving)
