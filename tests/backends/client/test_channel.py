@@ -4,7 +4,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from backends.client.channel import Channel, connect, connector
+from backends.client.channel import BrokerChannel, connect, connector
 from backends.client.handshake import ClientSettings
 from backends.client.security import Credentials, Security
 from common.clock import settle
@@ -65,7 +65,7 @@ Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 @asynccontextmanager
-async def served_by(serve: Serve, timeout_seconds: float = 5.0) -> AsyncIterator[Channel]:
+async def served_by(serve: Serve) -> AsyncIterator[BrokerChannel]:
     """Return a channel to a server that handles each connection with `serve`."""
     ended = asyncio.Event()
 
@@ -76,7 +76,8 @@ async def served_by(serve: Serve, timeout_seconds: float = 5.0) -> AsyncIterator
 
     async with await asyncio.start_server(and_close, "127.0.0.1", 0) as server:
         host, port = server.sockets[0].getsockname()
-        channel = await connect(host, port, timeout_seconds)
+        channel = await connect(host, port)
+        assert isinstance(channel, BrokerChannel)
         try:
             yield channel
         finally:
@@ -129,7 +130,8 @@ async def test_no_answer_in_time_is_an_os_error() -> None:
     async def listen_only(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
         await reader.read()
 
-    async with served_by(listen_only, timeout_seconds=0.01) as channel:
+    async with served_by(listen_only) as channel:
+        channel._timeout = 0.01
         with pytest.raises(OSError, match=r"did not answer UpdateMetadata within 0\.01 s"):
             await channel.request(UpdateMetadataRequest(), 6)
 
