@@ -30,7 +30,7 @@ from controller.model.cluster import (
     UpstreamStep,
     row_maker,
 )
-from controller.model.tasks import UserTask
+from controller.model.tasks import DryRun, UserTask
 from controller.model.upstream_step import Stage
 from controller.scheduling.limits import limits_text, parse_limits
 
@@ -362,6 +362,9 @@ FORMS: dict[type[Record], RecordForm] = {
     ),
     UserTask: RecordForm(
         "user_tasks", UserTask._fields, 1, _task_row, _task, lambda key: (key,)
+    ),
+    DryRun: RecordForm(
+        "dry_runs", DryRun._fields, 1, tuple, lambda row: DryRun(*row), lambda key: (key,)
     ),
 }  # fmt: skip
 """Forms by kind of record, in the order of loading: topics before their partitions."""

@@ -88,6 +88,7 @@ def records(state: State) -> list[Record]:
         *state.scram_credentials.values(),
         *state.gateway.steps.values(),
         *state.tasks.results.values(),
+        *state.tasks.dry_runs.values(),
         *([Paused(True)] if state.orders.paused else []),
     ]
 

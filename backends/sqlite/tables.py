@@ -143,6 +143,13 @@ CREATE TABLE user_tasks (
 ) WITHOUT ROWID;
 """
 
+_DRY_RUNS = """
+CREATE TABLE dry_runs (
+    asked TEXT PRIMARY KEY, principal TEXT NOT NULL, proposal INTEGER NOT NULL, ended_ms INTEGER NOT NULL,
+    plan TEXT NOT NULL, task TEXT NOT NULL
+) WITHOUT ROWID;
+"""
+
 _ACCESS = """
 CREATE TABLE acls (
     kind TEXT NOT NULL, name TEXT NOT NULL, pattern TEXT NOT NULL, principal TEXT NOT NULL,
@@ -203,6 +210,7 @@ CREATE TABLE configs (
     + _JOB_ENDS
     + _JOB_LIMITS
     + _USER_TASKS
+    + _DRY_RUNS
 )
 
 UPGRADES = {
@@ -212,6 +220,7 @@ UPGRADES = {
     4: _JOB_ENDS,
     5: _JOB_LIMITS,
     6: _USER_TASKS,
+    7: _DRY_RUNS,
 }
 """SQL by format version that converts the tables of that version to the next one."""
 

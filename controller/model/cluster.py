@@ -16,7 +16,7 @@ from controller.model.audit import AuditEntry, AuditTrim
 from controller.model.configs import Config, ResourceType, ThrottleLease
 from controller.model.jobs import Ending, Finished, Job, JobKind, Pending
 from controller.model.replicas import NO_ID, NO_LEADER, Replicas, TopicPartition, without
-from controller.model.tasks import UserTask
+from controller.model.tasks import DryRun, UserTask
 from controller.model.upstream_step import UpstreamStep
 
 __all__ = [
@@ -202,6 +202,7 @@ Record = (
     | Acl
     | ScramCredential
     | UserTask
+    | DryRun
 )
 """The durable records. Each replaces the earlier one with the same `key`."""
 

@@ -41,7 +41,7 @@ from controller.model.cluster import (
 )
 from controller.model.configs import PACE, THROTTLE, ConfigName
 from controller.model.limits import NO_LIMITS
-from controller.model.tasks import UserTask
+from controller.model.tasks import DryRun, UserTask
 from controller.pace.readings import FIRST_WINDOW, pace_settings
 from controller.schedule.periods import no_zones
 from controller.scheduling.backlog import Backlog
@@ -179,6 +179,7 @@ class State:
             Acl: self.acls.add,
             ScramCredential: self._put_scram_credential,
             UserTask: self.tasks.put,
+            DryRun: self.tasks.put_run,
         }
 
     def _deleters(self) -> dict[type[Record], Handler]:
@@ -197,6 +198,7 @@ class State:
             Acl: self.acls.remove,
             ScramCredential: self.scram_credentials.__delitem__,
             UserTask: self.tasks.delete,
+            DryRun: self.tasks.delete_run,
         }
 
     # ---- records -------------------------------------------------------------------------------------------

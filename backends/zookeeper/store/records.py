@@ -31,7 +31,7 @@ from controller.model.cluster import (
     TopicPartition,
 )
 from controller.model.limits import PlanLimits
-from controller.model.tasks import UserTask
+from controller.model.tasks import DryRun, UserTask
 
 StoredRow = list[Any]
 """The fields of a record in order, as decoded from JSON. `read_row` reports a field of another type."""
@@ -112,6 +112,11 @@ def _task(row: StoredRow) -> UserTask:
     )
 
 
+def _dry_run(row: StoredRow) -> DryRun:
+    asked, principal, proposal, ended_ms, plan, task = row
+    return DryRun(asked, principal, int(proposal), int(ended_ms), plan, task)
+
+
 CODECS: dict[type[StoredRecord], RecordCodec] = {
     Job: RecordCodec("jobs", _job),
     Reassignment: RecordCodec("reassignments", _reassignment),
@@ -121,6 +126,7 @@ CODECS: dict[type[StoredRecord], RecordCodec] = {
     ThrottleLease: RecordCodec("leases", _lease),
     Dropped: RecordCodec("dropped", _dropped),
     UserTask: RecordCodec("user_tasks", _task, 1),
+    DryRun: RecordCodec("dry_runs", _dry_run, 1),
 }
 """In the order in which the kinds are loaded."""
 

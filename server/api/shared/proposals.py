@@ -421,6 +421,12 @@ class ProposalStore:
         self._drop_old()
         return kept
 
+    def restore(self, kept: Kept) -> Kept:
+        """Keep a proposal that was computed before a restart, if it is not kept; return the one that is."""
+        found = self._kept.setdefault(kept.id, kept)
+        self._drop_old()
+        return found
+
     def get(self, number: int) -> Kept:
         """Return a proposal. Raises HttpError."""
         if number not in self._kept:

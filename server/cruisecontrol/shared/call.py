@@ -16,13 +16,6 @@ from server.cruisecontrol.shared.parameters import Parameters
 from server.cruisecontrol.shared.tasks import RunningTask, UserTasks
 
 
-class DryRun(NamedTuple):
-    """A completed dry run: its proposal, and when it ended in milliseconds since 1970."""
-
-    proposal: int
-    ended_ms: int
-
-
 @dataclass(slots=True)
 class Room:
     """What this API holds for one served cluster beside the resources of `/v1`."""
@@ -40,8 +33,6 @@ class Room:
     """Held from the check that nothing else is executed until the job is known."""
     stops: int = 0
     """How often executions were stopped."""
-    dry_runs: dict[tuple[object, ...], DryRun] = field(default_factory=dict)
-    """By what was asked; see `server.cruisecontrol.shared.optimization`."""
     gone: dict[int, int] = field(default_factory=dict)
     """Brokers that do not run, and when that was seen first, in milliseconds since 1970."""
 

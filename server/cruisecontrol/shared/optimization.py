@@ -8,30 +8,24 @@ import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from msgspec.structs import asdict
-
 from common.json.text import parse
 from common.tasks import cancel
 from controller.model.load import LoadSummary
 from controller.model.plan import read_plan
 from controller.model.tasks import job_client_id
 from controller.state.state import State
-from server.api.resources.proposals import begin, checked_entries, submit_kept
+from server.api.resources.proposals import begin, submit_kept
 from server.api.shared.errors import HttpError
 from server.api.shared.proposals import Kept, ProposalFigures, ProposalRequest, ProposalState
 from server.cruisecontrol.shared import goals, results
 from server.cruisecontrol.shared.answers import encode
-from server.cruisecontrol.shared.call import CruiseControlCall, DryRun
+from server.cruisecontrol.shared.call import CruiseControlCall
+from server.cruisecontrol.shared.dry_runs import asked_of, earlier_plan, executed_run, shown_run
 from server.cruisecontrol.shared.errors import not_ready, refused, unknown_broker
 from server.cruisecontrol.shared.executions import make_way, turn_to_execute
 from server.cruisecontrol.shared.goals import Chosen, as_request, choose
 from server.cruisecontrol.shared.loads import Change, broker_rows, changes_of, planned_rows
-from server.cruisecontrol.shared.plan_parameters import (
-    EXECUTION_ONLY,
-    PlanParameters,
-    check_parameters,
-    job_options,
-)
+from server.cruisecontrol.shared.plan_parameters import PlanParameters, check_parameters, job_options
 from server.cruisecontrol.shared.tasks import RunningTask
 
 POLL_SECONDS = 0.2
@@ -69,17 +63,17 @@ async def optimize(
     )
     request = as_request(chosen, wanted.request, has_load=has_load, evens=wanted.evens)
     request.exclude_topics, request.skip_moving = given.excluded_topics or None, True
-    kept, note = await _plan(call, given, request, task, wanted.reuse_ms)
+    asked = asked_of(call, given, task)
+    kept, note = await _plan(call, given, request, task, asked, wanted.reuse_ms)
     body = await _answer(call, given, wanted, chosen, kept, [*note, *_left_out(kept)], load)
     if given.dryrun:
-        _remember(call, given, task, kept)
+        await call.room.tasks.keep(task, body, await shown_run(call, asked, task, kept))
         return body
     async with turn_to_execute(call, stops):
-        await call.room.tasks.keep(task, body, executes=True)
+        await call.room.tasks.keep(task, body, executed_run(call.state, asked, task), executes=True)
         if _figures(kept).partitions:
             task.step = "submitting the plan"
             await submit_kept(call.of_task(job_client_id(task.id)), kept, job_options(given))
-        call.room.dry_runs.pop(_key(call, given, task), None)
     return body
 
 
@@ -98,18 +92,22 @@ def check_brokers(state: State, brokers: Sequence[int]) -> None:
 
 
 async def _plan(
-    call: CruiseControlCall, given: PlanParameters, request: ProposalRequest, task: RunningTask, reuse_ms: int
+    call: CruiseControlCall,
+    given: PlanParameters,
+    request: ProposalRequest,
+    task: RunningTask,
+    asked: str,
+    reuse_ms: int,
 ) -> tuple[Kept, list[str]]:
     """Return the proposal, and a sentence about whether it is the approved one, or how old it is."""
     if given.dryrun and not reuse_ms:
         return await _computed(call, request, task), []
-    runs, key, now = call.room.dry_runs, _key(call, given, task), call.room.wall_clock()
-    run = runs.get(key)
-    earlier, why_not = await _earlier(call, run, reuse_ms if given.dryrun else call.room.reuse_ms)
-    if earlier is None or run is None:
+    earlier, why_not = await earlier_plan(call, asked, reuse_ms if given.dryrun else call.room.reuse_ms)
+    if earlier is None:
         return await _computed(call, request, task), [] if given.dryrun else [f"new proposal: {why_not}"]
     if given.dryrun:
-        return earlier, [f"proposal {earlier.id}, made {(now - run.ended_ms) // 1000} s ago"]
+        seconds = (call.room.wall_clock() - earlier.created_ms) // 1000
+        return earlier, [f"proposal {earlier.id}, made {seconds} s ago"]
     return earlier, [f"executes proposal {earlier.id}"]
 
 
@@ -139,42 +137,6 @@ async def _begun(call: CruiseControlCall, request: ProposalRequest, task: Runnin
                 raise (not_ready if error.status == 503 else refused)(str(error)) from error
             task.step = "waiting for other proposals"
             await asyncio.sleep(POLL_SECONDS)
-
-
-def _key(call: CruiseControlCall, given: PlanParameters, task: RunningTask) -> tuple[object, ...]:
-    """Return what the plan of a request depends on."""
-    asked = tuple((name, repr(each)) for name, each in asdict(given).items() if name not in EXECUTION_ONLY)
-    return (task.request.principal, task.request.endpoint, call.body, *asked)
-
-
-def _remember(call: CruiseControlCall, given: PlanParameters, task: RunningTask, kept: Kept) -> None:
-    runs, now, key = call.room.dry_runs, call.room.wall_clock(), _key(call, given, task)
-    for old, run in list(runs.items()):
-        if now - run.ended_ms > call.room.reuse_ms or run.proposal not in call.store:
-            del runs[old]
-    if key not in runs or runs[key].proposal != kept.id:
-        runs[key] = DryRun(kept.id, now)
-
-
-async def _earlier(call: CruiseControlCall, run: DryRun | None, most_ms: int) -> tuple[Kept | None, str]:
-    """Return the proposal of a dry run, if it still fits the cluster; or why it is not used."""
-    if run is None or call.room.wall_clock() - run.ended_ms > most_ms:
-        minutes = most_ms // 60_000
-        return None, f"no dry run of this request in the last {minutes} minutes, or since a later start"
-    try:
-        kept = call.store.get(run.proposal)
-    except HttpError:
-        return None, f"proposal {run.proposal} is not kept any more"
-    if kept.job is not None:
-        return None, f"proposal {kept.id} was executed by job {kept.job}"
-    if not _figures(kept).partitions:
-        return kept, ""
-    await call.call.refresh()
-    try:
-        await call.call.off_loop.run(checked_entries, call.state, kept)
-    except HttpError as error:
-        return None, str(error)
-    return kept, ""
 
 
 def _left_out(kept: Kept) -> list[str]:

@@ -21,7 +21,7 @@ from starlette.requests import ClientDisconnect
 from common.clock import Clock
 from common.off_loop import OffLoop
 from controller.messages.task_events import TaskEnded
-from controller.model.tasks import MOST_CHARACTERS, UserTask
+from controller.model.tasks import MOST_CHARACTERS, DryRun, UserTask
 from controller.ports import Submitter
 from server.api.shared.errors import HttpError
 from server.cruisecontrol.shared.answers import encode, error_body
@@ -140,9 +140,15 @@ class UserTasks:
         self._running.pop(task.id, None)
 
     async def keep(
-        self, task: RunningTask, body: bytes, *, executes: bool = False, failed: bool = False
+        self,
+        task: RunningTask,
+        body: bytes,
+        dry_run: DryRun | None = None,
+        *,
+        executes: bool = False,
+        failed: bool = False,
     ) -> None:
-        """Make the result a record. Raises DriverStoppedError."""
+        """Make the result a record, and the plan that was shown or is executed. Raises DriverStoppedError."""
         request, text = task.request, await self._off_loop.run(packed, body)
         record = UserTask(
             task.id,
@@ -155,7 +161,7 @@ class UserTasks:
             failed,
             text,
         )
-        await self._driver.submit(TaskEnded(record))
+        await self._driver.submit(TaskEnded(record, dry_run))
         task.kept = True
 
     async def _run(self, task: RunningTask, work: Work) -> Result:
@@ -199,13 +205,14 @@ class UserTasks:
 
 def packed(body: bytes) -> str:
     """Return the text of a result in a record. If it were too long, it has no list of partitions."""
-    text = _compressed(body)
+    text = compressed(body)
     if len(text) > MOST_CHARACTERS:
-        text = _compressed(_without_partitions(body))
-    return text if len(text) <= MOST_CHARACTERS else _compressed(TOO_LARGE)
+        text = compressed(_without_partitions(body))
+    return text if len(text) <= MOST_CHARACTERS else compressed(TOO_LARGE)
 
 
-def _compressed(body: bytes) -> str:
+def compressed(body: bytes) -> str:
+    """Return the text of `body` in a record, of any length."""
     return b64encode(compress(body)).decode()
 
 

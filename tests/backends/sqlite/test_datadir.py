@@ -104,8 +104,14 @@ def without_job_limits(database: sqlite3.Connection) -> None:
 
 
 def without_user_tasks(database: sqlite3.Connection) -> None:
-    """Remove the table that format 7 has added."""
+    """Remove the table that format 7 has added, and what later ones have."""
     database.execute("DROP TABLE user_tasks")
+    without_dry_runs(database)
+
+
+def without_dry_runs(database: sqlite3.Connection) -> None:
+    """Remove the table that format 8 has added."""
+    database.execute("DROP TABLE dry_runs")
 
 
 def test_a_job_of_format_4_elects_nothing(written: Path) -> None:

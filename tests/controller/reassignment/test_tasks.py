@@ -3,7 +3,7 @@
 from controller.machine import decide
 from controller.messages.event import Requester
 from controller.messages.task_events import TaskEnded
-from controller.model.tasks import KEPT_MS, MOST_TASKS, UserTask, job_client_id
+from controller.model.tasks import KEPT_MS, MOST_DRY_RUNS, MOST_TASKS, DryRun, UserTask, job_client_id
 from controller.modes import EMBEDDED
 from controller.state.state import Decision, State
 from tests.builders import InMemoryController, partition
@@ -56,3 +56,40 @@ def test_tasks_that_execute_nothing_give_way_first() -> None:
         end(state, task(number))
     assert "1" in state.tasks.results
     assert len(state.tasks.results) == MOST_TASKS
+
+
+def show(state: State, asked: str, principal: str = "User:a", ended_ms: int = 1) -> None:
+    run = DryRun(asked, principal, 7, ended_ms, "")
+    for _ in decide(Decision(state, ended_ms), TaskEnded(task(1, ended_ms), run)):
+        pass
+
+
+def test_a_dry_run_replaces_that_of_the_same_request() -> None:
+    state = State(EMBEDDED)
+    for ended_ms in (1, 2):
+        show(state, "x", ended_ms=ended_ms)
+    assert state.tasks.dry_runs == {"x": DryRun("x", "User:a", 7, 2, "")}
+
+
+def test_a_dry_run_is_dropped_after_a_day() -> None:
+    state = State(EMBEDDED)
+    for ended_ms in (1, KEPT_MS + 2):
+        show(state, str(ended_ms), ended_ms=ended_ms)
+    assert list(state.tasks.dry_runs) == [str(KEPT_MS + 2)]
+
+
+def test_the_client_with_the_most_dry_runs_loses_its_oldest_one() -> None:
+    state = State(EMBEDDED)
+    show(state, "first", "User:b")
+    for number in range(2, MOST_DRY_RUNS + 5):
+        show(state, str(number), ended_ms=number)
+    assert len(state.tasks.dry_runs) == MOST_DRY_RUNS
+    assert {"first", str(MOST_DRY_RUNS + 4)} <= state.tasks.dry_runs.keys()
+    assert not {"2", "3", "4"} & state.tasks.dry_runs.keys()
+
+
+def test_each_of_many_clients_may_show_a_plan() -> None:
+    state = State(EMBEDDED)
+    for number in range(1, MOST_DRY_RUNS + 3):
+        show(state, str(number), f"User:{number}", number)
+    assert list(state.tasks.dry_runs) == [str(number) for number in range(3, MOST_DRY_RUNS + 3)]

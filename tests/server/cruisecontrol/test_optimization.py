@@ -131,7 +131,7 @@ async def test_a_partition_that_has_changed_means_a_new_plan(client: CruiseContr
 
 async def test_a_dry_run_of_before_an_hour_is_not_executed(client: CruiseControlClient) -> None:
     await client.ok("POST", DRY)
-    client.wall_ms += 3_600_001
+    client.now_ms += 3_600_001
     assert "no dry run of this request in the last 60 minutes" in note(await client.ok("POST", RUN))
 
 
@@ -228,6 +228,45 @@ async def test_a_result_is_known_after_a_restart(client: CruiseControlClient) ->
     status, text = await again.error("POST", RUN)
     assert status == 500
     assert "OngoingExecutionException" in text
+
+
+async def test_a_plan_that_was_shown_before_a_restart_is_executed(client: CruiseControlClient) -> None:
+    client.answer = answer({"brokers": BROKERS}, foo_0=([1, 2, 3], [4, 2, 3]))
+    await client.ok("POST", f"{DRY}&excluded_topics=x.*")
+    again = CruiseControlClient(client.controller.restart())
+    result = await again.ok("POST", f"{RUN}&excluded_topics=x.*&verbose=true")
+    assert note(result).endswith("; executes proposal 1")
+    assert [each["newReplicas"] for each in result["proposals"]] == [[4, 2, 3]]
+    assert (targets(again), again.inputs) == ({"foo-0": (4, 2, 3)}, [])
+
+
+async def test_brokers_that_were_to_be_drained_are_drained_after_a_restart(
+    client: CruiseControlClient,
+) -> None:
+    await client.ok("POST", "remove_broker?brokerid=1")
+    again = CruiseControlClient(client.controller.restart())
+    await again.ok("POST", "remove_broker?brokerid=1&dryrun=false")
+    assert (again.inputs, set(again.controller.state.settings.excluded_brokers)) == ([], {1})
+
+
+async def test_a_dry_run_that_was_executed_before_a_restart_is_not_executed_again(
+    client: CruiseControlClient,
+) -> None:
+    for path in (DRY, RUN, "stop_proposal_execution"):
+        await client.ok("POST", path)
+    again = CruiseControlClient(client.controller.restart())
+    assert "; new proposal: no dry run of this request" in note(await again.ok("POST", RUN))
+
+
+async def test_a_plan_that_is_too_large_for_a_record_is_not_executed_after_a_restart(
+    client: CruiseControlClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.cruisecontrol.shared.dry_runs.MOST_PLAN_CHARACTERS", 100)
+    await client.ok("POST", DRY)
+    again = CruiseControlClient(client.controller.restart())
+    again.answer = answer({"brokers": BROKERS}, foo_0=([1, 2, 3], [5, 2, 3]))
+    assert "; new proposal: proposal 1 was too large to be kept" in note(await again.ok("POST", RUN))
+    assert targets(again) == {"foo-0": (5, 2, 3)}
 
 
 async def test_preferred_leaders_are_elected_without_a_change_of_lists() -> None:

@@ -167,13 +167,13 @@ async def test_partitions_without_a_leader_or_below_min_isr_have_lists_of_their_
 
 async def test_proposals_are_computed_once_in_a_quarter_of_an_hour(client: CruiseControlClient) -> None:
     await client.checked("GET", "proposals")
-    client.wall_ms += 14 * 60_000
+    client.now_ms += 14 * 60_000
     again = await client.checked("GET", "proposals?verbose=true")
     assert len(client.inputs) == 1
     assert "made 840 s ago" in again["summary"]["provisionRecommendation"]
     assert again["proposals"][0]["newReplicas"] == [4, 2, 3]
     await client.checked("GET", "proposals?ignore_proposal_cache=true")
-    client.wall_ms += 16 * 60_000
+    client.now_ms += 16 * 60_000
     await client.checked("GET", "proposals")
     assert len(client.inputs) == 3
 
@@ -215,7 +215,7 @@ async def test_brokers_that_are_gone_are_a_failure_since_they_were_missing_first
 ) -> None:
     client.controller.stop(3)
     await client.checked("GET", "state")
-    client.wall_ms += 5_000
+    client.now_ms += 5_000
     client.controller.stop(2)
     [failure] = (await client.checked("GET", "state"))["AnomalyDetectorState"]["recentBrokerFailures"]
     assert failure["failedBrokersByTimeMs"] == {"2": 1_005_000, "3": 1_000_000}

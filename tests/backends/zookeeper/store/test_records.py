@@ -34,7 +34,7 @@ from controller.model.cluster import (
     TopicPartition,
 )
 from controller.model.limits import PlanLimits
-from controller.model.tasks import UserTask
+from controller.model.tasks import DryRun, UserTask
 from tests.backends.zookeeper.memory_tree import MemoryTree
 
 NAMES = st.text(min_size=1, max_size=10)
@@ -56,6 +56,7 @@ RECORDS = st.one_of(
     st.builds(Paused, st.booleans()),
     st.builds(ThrottleLease, st.sampled_from(ResourceType), NAMES, NAMES, NAMES, st.none() | NAMES),
     st.builds(UserTask, NAMES, NUMBERS, NAMES, NAMES, NAMES, NAMES, st.booleans(), st.booleans(), NAMES),
+    st.builds(DryRun, NAMES, NAMES, NUMBERS, NUMBERS, NAMES, NAMES),
 )
 
 
