@@ -12,6 +12,7 @@ from server.api.shared.proposals import ProposalStore
 from server.cruisecontrol.shared.access import Client, ClientRole
 from server.cruisecontrol.shared.capacities import Capacities, CurrentCapacities
 from server.cruisecontrol.shared.errors import refused
+from server.cruisecontrol.shared.leaderships import Leaderships
 from server.cruisecontrol.shared.parameters import Parameters
 from server.cruisecontrol.shared.tasks import RunningTask, UserTasks
 
@@ -33,6 +34,7 @@ class Room:
     """Held from the check that nothing else is executed until the job is known."""
     stops: int = 0
     """How often executions were stopped."""
+    leaderships: Leaderships = field(default_factory=Leaderships)
     gone: dict[int, int] = field(default_factory=dict)
     """Brokers that do not run, and when that was seen first, in milliseconds since 1970."""
 

@@ -4,13 +4,13 @@ Strimzi reads the bytes and the time of the start from it. Bytes are those that 
 counts only partitions that have ended.
 """
 
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Sequence
 from math import ceil
 from urllib.parse import parse_qs, urlsplit
 
 from msgspec import UNSET, Struct, UnsetType
 
+from common.tasks import in_slices
 from controller.model.cluster import Job, Partition, Reassignment
 from controller.model.tasks import UserTask, task_of
 from controller.state.state import State
@@ -20,6 +20,7 @@ from server.cruisecontrol.shared.answers import date
 from server.cruisecontrol.shared.call import CruiseControlCall
 from server.cruisecontrol.shared.capacities import MEGABYTE
 from server.cruisecontrol.shared.executions import executions
+from server.cruisecontrol.shared.leaderships import LeaderMovements
 from server.cruisecontrol.shared.results import ExecutionProposal, PartitionName
 
 LOOKED_AT = 1_000
@@ -57,6 +58,7 @@ class ExecutorState(Struct, rename="camel"):
     num_pending_partition_movements: int | UnsetType = UNSET
     num_total_leadership_movements: int | UnsetType = UNSET
     num_finished_leadership_movements: int | UnsetType = UNSET
+    num_pending_leadership_movements: int | UnsetType = UNSET
     total_data_to_move: int | UnsetType = UNSET
     finished_data_movement: int | UnsetType = UNSET
     in_progress_partition_movement: list[ExecutionTask] | UnsetType = UNSET
@@ -73,11 +75,12 @@ async def executor_state(call: CruiseControlCall, *, verbose: bool = False) -> E
     if not running:
         return ExecutorState(IDLE, recently_removed_brokers=removed)
     [row] = await job_rows(call.call, running[:1], await tally(call.call))
-    shown = _of_job(call.state, running[0], row)
+    leaders = await call.room.leaderships.of(call.state, running[0])
+    left = await _left(call.state, running[0])
+    shown = _of_job(call.state, running[0], row, leaders, left)
     shown.recently_removed_brokers = removed
     if verbose:
-        moving = islice(_moving(call.state, running[0]), LISTED)
-        waiting = islice(_waiting(call.state, running[0]), LISTED)
+        moving, waiting = await _moving(call.state, running[0]), _waiting(call.state, left)
         shown.in_progress_partition_movement = [_task(each, "IN_PROGRESS") for each in moving]
         shown.pending_partition_movement = [_task(each, "PENDING") for each in waiting]
     return shown
@@ -86,24 +89,34 @@ async def executor_state(call: CruiseControlCall, *, verbose: bool = False) -> E
 _Row = tuple[Partition, Reassignment]
 
 
-def _moving(state: State, job: Job) -> Iterator[_Row]:
-    """Yield the partitions of the job that have a step in flight."""
-    for key in state.in_flight:
+async def _moving(state: State, job: Job) -> list[_Row]:
+    """Return the first partitions of the job that have a step in flight."""
+    found: list[_Row] = []
+    async for key in in_slices(list(state.in_flight)):
         partition, order = state.cluster.partition(*key), state.orders.reassignments.get(key)
         if partition is not None and order is not None and order.job == job.id:
-            yield partition, order
+            found.append((partition, order))
+            if len(found) == LISTED:
+                break
+    return found
 
 
-def _waiting(state: State, job: Job) -> Iterator[_Row]:
-    """Yield the partitions of the job that have none, of the first that it has left."""
-    for order in islice(_left(state, job), LOOKED_AT):
-        partition = state.cluster.partition(*order.key)
-        if partition is not None and order.key not in state.in_flight:
-            yield partition, order
+def _waiting(state: State, left: Sequence[Reassignment]) -> list[_Row]:
+    """Return the first partitions of those that a job has left that have none."""
+    orders = [order for order in left if order.key not in state.in_flight]
+    rows = [(state.cluster.partition(*order.key), order) for order in orders[:LISTED]]
+    return [(partition, order) for partition, order in rows if partition is not None]
 
 
-def _left(state: State, job: Job) -> Iterator[Reassignment]:
-    return (each for each in state.orders.reassignments.values() if each.job == job.id)
+async def _left(state: State, job: Job) -> list[Reassignment]:
+    """Return the first orders that the job has left. Other jobs may have many more."""
+    found: list[Reassignment] = []
+    async for order in in_slices(list(state.orders.reassignments.values())):
+        if order.job == job.id:
+            found.append(order)
+            if len(found) == LOOKED_AT:
+                break
+    return found
 
 
 def _task(row: _Row, state: str) -> ExecutionTask:
@@ -113,7 +126,9 @@ def _task(row: _Row, state: str) -> ExecutionTask:
     return ExecutionTask(order.job, state, proposal, partition.leader)
 
 
-def _of_job(state: State, job: Job, row: JobRow) -> ExecutorState:
+def _of_job(
+    state: State, job: Job, row: JobRow, leaders: LeaderMovements, left: Sequence[Reassignment]
+) -> ExecutorState:
     copied = row.copied
     total = ceil(copied.total / MEGABYTE) if copied is not None and copied.total else 0
     finished = min(total, int(copied.bytes // MEGABYTE)) if copied is not None and copied.bytes else 0
@@ -121,15 +136,16 @@ def _of_job(state: State, job: Job, row: JobRow) -> ExecutorState:
     record = state.tasks.results.get(task)
     client = job.principal if record is None else record.client
     return ExecutorState(
-        _phase(state, job, row),
+        _phase(row, left),
         task,
         f"{_reason(record)} (Client: {client}, Date: {date(job.created_ms)})",
         row.total,
         row.total - row.moving - row.waiting - row.queued,
         row.moving,
         row.waiting + row.queued,
-        0,
-        0,
+        leaders.total,
+        leaders.finished,
+        leaders.total - leaders.finished,
         total,
         finished,
     )
@@ -142,9 +158,8 @@ def _reason(record: UserTask | None) -> str:
     return given[0] if given else "No reason provided"
 
 
-def _phase(state: State, job: Job, row: JobRow) -> str:
+def _phase(row: JobRow, left: Sequence[Reassignment]) -> str:
     """Return the phase: everything that is left returns, waits for its first step, moves, or elects."""
-    left = list(islice(_left(state, job), LOOKED_AT)) if state.orders.open.get(job.id) else []
     if left and all(each.rolling_back for each in left):
         return STOPPING
     if left and not any(set(each.original) != set(each.target) for each in left):

@@ -200,6 +200,7 @@ _EXECUTOR_LISTS = ("inProgressPartitionMovement", "pendingPartitionMovement")
 _EXECUTOR_COUNTS = (
     "numTotalPartitionMovements", "numFinishedPartitionMovements", "numInProgressPartitionMovements",
     "numPendingPartitionMovements", "numTotalLeadershipMovements", "numFinishedLeadershipMovements",
+    "numPendingLeadershipMovements",
     "totalDataToMove", "finishedDataMovement", "maximumConcurrentPartitionMovementsPerBroker",
 )  # fmt: skip
 STATE = record(

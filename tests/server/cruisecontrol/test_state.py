@@ -45,6 +45,42 @@ async def test_partitions_that_move_and_that_wait_are_listed_on_demand(client: C
     assert sorted([*waiting, moving["proposal"]["topicPartition"]["partition"]]) == [0, 1, 2]
 
 
+def leaders(executor: dict[str, int]) -> list[int]:
+    """Return how many leaders change: all, finished, pending."""
+    names = ("Total", "Finished", "Pending")
+    return [executor[f"num{name}LeadershipMovements"] for name in names]
+
+
+async def test_movements_of_leaders_are_counted(client: CruiseControlClient) -> None:
+    changes = {
+        "foo_0": ([1, 2, 3], [4, 2, 3]),
+        "foo_1": ([1, 2, 3], [5, 2, 3]),
+        "foo_2": ([1, 2, 3], [2, 1, 3]),
+    }
+    client.answer = answer({"brokers": BROKERS, "leader_changes": 3}, **changes)
+    client.controller.with_limits(replicas=1)
+    result = await client.ok("POST", "rebalance?dryrun=false")
+    assert result["summary"]["numLeaderMovements"] == 3
+    executor = (await client.checked("GET", "state?substates=executor"))["ExecutorState"]
+    assert leaders(executor) == [3, 1, 2]
+    client.controller.catch_up()
+    again = CruiseControlClient(client.controller.restart())
+    for each in (client, again):
+        executor = (await each.ok("GET", "state?substates=executor"))["ExecutorState"]
+        assert (executor["numFinishedPartitionMovements"], leaders(executor)) == (2, [3, 2, 1])
+
+
+async def test_elections_are_movements_of_leaders() -> None:
+    controller = InMemoryController().with_partitions(
+        *(partition(f"foo-{number}", [1, 2, 3], leader=2) for number in range(3))
+    )
+    controller.do(Pause(None, True))
+    client = CruiseControlClient(controller)
+    await client.ok("POST", "rebalance?dryrun=false&goals=PreferredLeaderElectionGoal")
+    executor = (await client.ok("GET", "state?substates=executor"))["ExecutorState"]
+    assert leaders(executor) == [3, 0, 3]
+
+
 async def test_the_reason_of_an_execution_is_told(client: CruiseControlClient) -> None:
     await client.ok("POST", "rebalance?dryrun=false&Reason=new%20disks%21")
     executor = (await client.ok("GET", "state?substates=executor"))["ExecutorState"]
