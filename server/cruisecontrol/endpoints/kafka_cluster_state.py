@@ -1,8 +1,8 @@
 """`GET /kafka_cluster_state`: the replicas of each broker, and the partitions that are not well."""
 
 import asyncio
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from statistics import fmean, pstdev
 from typing import Annotated, NamedTuple
 
@@ -10,9 +10,9 @@ from msgspec import Meta, Struct, field
 from starlette.responses import Response
 
 from common.error_codes import ErrorCode
-from common.tasks import in_slices
+from common.tasks import in_slices, side_by_side
 from controller.cluster.health import effective_min_isr
-from controller.model.cluster import Partition, TopicPartition
+from controller.model.cluster import Partition
 from controller.model.replicas import without
 from controller.state.state import State
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
@@ -89,47 +89,61 @@ async def kafka_cluster_state(call: CruiseControlCall, given: ClusterStateParame
     topics = await chosen_topics(call, given.topic)
     inventory = await call.room.services.inventories.recent()
     directories = await _directories(call)
-    brokers = _brokers(call.state, inventory, directories)
-    chosen = _Partitions(call.state, topics)
-    unwell = [key async for key in in_slices(_unwell(call.state)) if key.topic in topics]
-    unwell.sort()
+    brokers = _brokers(call.state, inventory, directories, await _failed(call.state))
+    chosen = _Partitions(call.state, await _unwell(call.state, topics))
     lists = [
-        JsonList("offline", chosen.rows(unwell, lambda each: each.leader < 0)),
-        JsonList("with-offline-replicas", chosen.rows(unwell, lambda each: bool(each.offline))),
-        JsonList("urp", chosen.rows(unwell, lambda each: bool(each.out_of_sync))),
-        JsonList("under-min-isr", chosen.rows(unwell, lambda each: len(each.in_sync) < each.min_isr)),
+        JsonList("offline", chosen.rows(lambda each: each.leader < 0)),
+        JsonList("with-offline-replicas", chosen.rows(lambda each: bool(each.offline))),
+        JsonList("urp", chosen.rows(lambda each: bool(each.out_of_sync))),
+        JsonList("under-min-isr", chosen.rows(lambda each: len(each.in_sync) < each.min_isr)),
     ]
     if given.verbose:
-        lists.append(JsonList("other", chosen.others(frozenset(unwell))))
+        lists.append(JsonList("other", chosen.others(topics)))
     head = b'{"KafkaBrokerState":' + encode(brokers) + b',"KafkaPartitionState":{'
     return document(head, lists, b'},"version":1}')
 
 
-def _unwell(state: State) -> set[TopicPartition]:
-    """Return the partitions that can lack a leader, a replica or members of the ISR."""
-    return state.cluster.offline | state.cluster.under_replicated | state.cluster.failed.keys()
+async def _unwell(state: State, topics: Collection[str]) -> Mapping[str, Set[int]]:
+    """Return the partitions of the topics that can lack a leader, a replica or members of the ISR, by topic.
+
+    It can be half of a large cluster, so it is never sorted as a whole: that would hold up everything else.
+    """
+    cluster, found = state.cluster, defaultdict[str, set[int]](set)
+    for keys in (cluster.offline, cluster.under_replicated, cluster.failed):
+        async for topic, number in in_slices(list(keys)):
+            if topic in topics:
+                found[topic].add(number)
+    return found
+
+
+async def _failed(state: State) -> Counter[int]:
+    """Return how many replicas of each broker are in failed directories."""
+    failed = Counter[int]()
+    async for replicas in in_slices(list(state.cluster.failed.values())):
+        failed.update(replicas)
+    return failed
 
 
 class _Partitions(NamedTuple):
-    """The partitions of the topics that are chosen."""
+    """The partitions that are listed; `unwell` are those with a trouble, by topic."""
 
     state: State
-    topics: Collection[str]
+    unwell: Mapping[str, Set[int]]
 
-    def rows(
-        self, keys: Iterable[TopicPartition], selects: Callable[[PartitionInfo], bool]
-    ) -> Iterator[PartitionInfo | None]:
-        """Yield these partitions; None for one that is not selected."""
-        for key in keys:
-            partition = self.state.cluster.partition(*key)
-            row = None if partition is None else self._row(partition)
-            yield row if row is not None and selects(row) else None
+    def rows(self, selects: Callable[[PartitionInfo], bool]) -> Iterator[PartitionInfo | None]:
+        """Yield the unwell partitions; None for one that is not selected."""
+        for topic in sorted(self.unwell):
+            for number in sorted(self.unwell[topic]):
+                partition = self.state.cluster.partition(topic, number)
+                row = None if partition is None else self._row(partition)
+                yield row if row is not None and selects(row) else None
 
-    def others(self, unwell: frozenset[TopicPartition]) -> Iterator[PartitionInfo | None]:
-        """Yield the other partitions; None in place of `unwell`."""
-        for topic in sorted(self.topics):
+    def others(self, topics: Collection[str]) -> Iterator[PartitionInfo | None]:
+        """Yield the other partitions of these topics; None in place of an unwell one."""
+        for topic in sorted(topics):
+            unwell = self.unwell.get(topic, frozenset())
             for partition in list(self.state.cluster.partitions.get(topic, ())):
-                yield None if partition.key in unwell else self._row(partition)
+                yield None if partition.partition in unwell else self._row(partition)
 
     def _row(self, partition: Partition) -> PartitionInfo:
         state, current = self.state, partition.current
@@ -148,11 +162,13 @@ class _Partitions(NamedTuple):
 
 
 def _brokers(
-    state: State, inventory: Inventory, directories: Mapping[int, tuple[list[str], list[str]]]
+    state: State,
+    inventory: Inventory,
+    directories: Mapping[int, tuple[list[str], list[str]]],
+    failed: Mapping[int, int],
 ) -> ClusterBrokers:
     known = known_brokers(state, inventory)
     numbers = {broker: inventory.brokers.get(broker, BrokerNumbers()) for broker in known}
-    failed = Counter(broker for replicas in state.cluster.failed.values() for broker in replicas)
     # Metadata names the same broker as the controller: clients send it what only a controller answers.
     controller = min(state.cluster.live, default=-1)
     live = state.cluster.live
@@ -161,7 +177,10 @@ def _brokers(
         {broker: each.leaders for broker, each in numbers.items()},
         {broker: each.replicas for broker, each in numbers.items()},
         {broker: each.lagging for broker, each in numbers.items()},
-        {broker: failed[broker] if broker in live else each.replicas for broker, each in numbers.items()},
+        {
+            broker: failed.get(broker, 0) if broker in live else each.replicas
+            for broker, each in numbers.items()
+        },
         {broker: broker == controller for broker in known},
         {broker: online for broker, (online, _) in dirs.items()},
         {broker: offline for broker, (_, offline) in dirs.items()},
@@ -190,7 +209,7 @@ def _summary(brokers: Sequence[BrokerNumbers], topics: Sequence[object]) -> Clus
 async def _directories(call: CruiseControlCall) -> dict[int, tuple[list[str], list[str]]]:
     """Return the directories of the live brokers: those that work, and those that have failed."""
     live = sorted(call.state.cluster.live)
-    answers = await asyncio.gather(*(_directories_of(call, broker) for broker in live))
+    answers = await side_by_side(_directories_of(call, broker) for broker in live)
     return dict(zip(live, answers, strict=True))
 
 

@@ -32,7 +32,8 @@ async def stop_proposal_execution(call: CruiseControlCall, given: StopParameters
         text += "; not all of it is undone yet"
     external = list(call.state.gateway.external) if given.stop_external_agent else []
     if external:
-        cancels = [AlterTopic(key.topic, [AlterRow(key.partition, None)]) for key in external]
+        rows = (AlterTopic(key.topic, [AlterRow(key.partition, None)]) for key in external)
+        cancels = await call.call.collect(rows)
         reply = await call.call.submit(AlterReassignments(cancels, requester=call.call.requester))
         require(reply.outcome)
         cancelled = await call.call.off_loop.run(count_accepted, reply.topics)

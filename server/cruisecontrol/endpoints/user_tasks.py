@@ -1,16 +1,18 @@
 """`GET /user_tasks`: what was asked for, and what came of it; also after a restart."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from itertools import islice
 from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
+from starlette.responses import Response, StreamingResponse
 
 from controller.model.jobs import Ending, Job
 from controller.model.tasks import UserTask
 from controller.state.state import State
 from server.cruisecontrol.shared.access import ClientRole
+from server.cruisecontrol.shared.answers import JSON, encode
 from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint
 from server.cruisecontrol.shared.executions import jobs_by_task
 from server.cruisecontrol.shared.parameters import Names, Parameters
@@ -54,16 +56,29 @@ class UserTaskList(Struct):
     version: int = 1
 
 
-async def user_tasks(call: CruiseControlCall, given: UserTasksParameters) -> UserTaskList:
+async def user_tasks(call: CruiseControlCall, given: UserTasksParameters) -> UserTaskList | Response:
     """List the tasks."""
     chosen = (row for endpoint, row in _rows(call) if _selects(given, endpoint, row))
     rows = list(islice(chosen, given.entries))
-    if given.fetch_completed_task:
-        for row in rows:
-            record = call.state.tasks.results.get(row.id)
-            if record is not None and _may_see(call, record):
-                row.result = (await call.call.off_loop.run(unpacked, record.result)).decode()
-    return UserTaskList(rows)
+    if not given.fetch_completed_task:
+        return UserTaskList(rows)
+    return StreamingResponse(_with_results(call, rows), media_type=JSON)
+
+
+async def _with_results(call: CruiseControlCall, rows: Sequence[TaskRow]) -> AsyncIterator[bytes]:
+    """Yield the list with results. Each can have megabytes: one at a time is in memory."""
+
+    def encoded(row: TaskRow, record: UserTask | None) -> bytes:
+        if record is not None and _may_see(call, record):
+            row.result = unpacked(record.result).decode()
+        return encode(row)
+
+    head, tail = encode(UserTaskList([])).split(b"[]")
+    yield head + b"["
+    for place, row in enumerate(rows):
+        record = call.state.tasks.results.get(row.id)
+        yield b"," * (place > 0) + await call.call.off_loop.run(encoded, row, record)
+    yield b"]" + tail
 
 
 def _may_see(call: CruiseControlCall, record: UserTask) -> bool:
