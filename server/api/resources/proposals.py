@@ -247,7 +247,10 @@ async def _lines(call: Call, request: dict[str, Any], kept: Kept) -> AsyncIterat
     def counted() -> Iterator[Struct]:
         services = call.services
         for row in snapshot.rows(services.cluster_id(), call.state, services.sizes, services.load):
-            kept.read += isinstance(row, SnapshotPartition)
+            if isinstance(row, SnapshotPartition):
+                kept.read += 1
+                if row.bytes is None and kept.unsized is not None:
+                    kept.unsized.add((row.topic, row.partition))
             yield row
 
     async for piece in encoded_lines(counted()):

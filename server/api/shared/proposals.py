@@ -368,6 +368,8 @@ class Kept:
     """Where the rate of the forecast is known from."""
     plan: memoryview = EMPTY
     rollback: memoryview = EMPTY
+    unsized: set[tuple[str, int]] | None = None
+    """Partitions whose sizes are not known, if they are to be noted. The plan counts them as 0 bytes."""
     job: int | None = None
     executing: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
     """Held until the job is known: the second of two requests to execute it is refused with its number."""

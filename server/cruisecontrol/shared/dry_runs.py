@@ -36,6 +36,7 @@ class _Stored(Struct):
     figures: ProposalFigures
     plan: Raw
     rollback: Raw
+    unsized: list[tuple[str, int]]
 
 
 def asked_of(call: CruiseControlCall, given: PlanParameters, task: RunningTask) -> str:
@@ -111,6 +112,7 @@ def _packed(kept: Kept, seconds: float) -> str:
         kept.figures,
         Raw(kept.plan),
         Raw(kept.rollback),
+        sorted(kept.unsized or ()),
     )
     text = compressed(msgspec.json.encode(stored))
     return text if len(text) <= MOST_PLAN_CHARACTERS else ""
@@ -133,4 +135,5 @@ def _restored(run: DryRun) -> Kept:
         request=stored.request,
         plan=memoryview(bytes(stored.plan)),
         rollback=memoryview(bytes(stored.rollback)),
+        unsized=set(stored.unsized),
     )

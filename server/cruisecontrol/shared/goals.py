@@ -1,7 +1,8 @@
 """Cruise Control's goals: which of our goals each stands for, and whether a plan meets it.
 
-A goal is judged by what is known. One that cannot be judged is NO-ACTION with the reason, and never FIXED; if
-it is a hard goal, the request is refused unless it says `skip_hard_goal_check=true`.
+A goal is judged by what is known. One that cannot be judged is NO-ACTION with the reason, and never FIXED. A
+hard goal that is violated after the plan refuses the request, unless that has `skip_hard_goal_check=true`; so
+does one that cannot be judged, if the request names it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,6 +28,7 @@ MEASURED = 0.95
 
 NO_LOAD = "the load of partitions is not measured (reassignment.load.sampling)"
 NO_CAPACITY = "no capacity of brokers is known for it"
+NO_SIZES = "the sizes of some replicas are not known"
 NOT_OFFERED = "reassignd has no such rule"
 
 
@@ -85,6 +87,8 @@ def _usage(row: BrokerRow) -> float | None:
 
 def _disk_usage(evidence: Evidence) -> Judgement:
     """Judge by the used part of disks, or by bytes where no disk's size is known."""
+    if any(row.unsized for row in evidence.sharing):
+        return NO_SIZES
     known = all(row.capacity for row in evidence.sharing)
     return _even(_usage if known else lambda row: float(row.bytes))(evidence)
 
@@ -101,6 +105,15 @@ def _within(value: _Value, capacity: _Value) -> Callable[[Evidence], Judgement]:
         return any((used or 0.0) > FULLEST * (most or 0.0) for used, most in pairs)
 
     return judge
+
+
+_fits_disks = _within(lambda row: float(row.bytes), lambda row: row.capacity)
+
+
+def _disk_capacity(evidence: Evidence) -> Judgement:
+    """Judge by the bytes that are known: they may be too many already."""
+    judgement = _fits_disks(evidence)
+    return judgement or (NO_SIZES if any(row.unsized for row in evidence.sharing) else judgement)
 
 
 def _never(_: Evidence) -> Judgement:
@@ -135,9 +148,7 @@ GOALS: tuple[CruiseControlGoal, ...] = (
     CruiseControlGoal(
         "ReplicaCapacityGoal", lambda each: any(row.replicas > MOST_REPLICAS for row in each.rows), hard=True
     ),
-    CruiseControlGoal(
-        "DiskCapacityGoal", _within(lambda row: float(row.bytes), lambda row: row.capacity), hard=True
-    ),
+    CruiseControlGoal("DiskCapacityGoal", _disk_capacity, hard=True),
     CruiseControlGoal(
         "NetworkInboundCapacityGoal",
         _within(lambda row: _both(row.leader_in, row.follower_in), lambda row: row.limits.network_in),
@@ -197,7 +208,9 @@ class Chosen(NamedTuple):
 
     goals: Sequence[CruiseControlGoal]
     skip_hard: bool
-    """A hard goal that cannot be judged is left out."""
+    """A hard goal that cannot be judged, or stays violated, does not refuse the request."""
+    named: bool
+    """The request names them. Of the default ones, those that cannot be judged are left out."""
 
     @property
     def names(self) -> frozenset[str]:
@@ -219,9 +232,9 @@ def choose(names: Iterable[str], *, skip_hard: bool, assigner: bool, has_load: b
     goals = list(map(goal_of, dict.fromkeys(given)))
     if assigner and not goals:
         goals = list(map(goal_of, ASSIGNER))
-    if not goals:
-        goals, skip_hard = default_goals(rates=has_load), True
-    return Chosen(goals, skip_hard)
+    if goals:
+        return Chosen(goals, skip_hard, named=True)
+    return Chosen(default_goals(rates=has_load), skip_hard, named=False)
 
 
 def as_request(chosen: Chosen, request: ProposalRequest, *, has_load: bool, evens: bool) -> ProposalRequest:
@@ -264,20 +277,26 @@ class Verdict(NamedTuple):
     """Whether it was violated before the plan."""
 
 
-def judge(chosen: Chosen, before: Evidence, after: Evidence) -> list[Verdict]:
-    """Return what the plan does for each goal. Raises CruiseControlError for a hard one without a verdict."""
+def judge(chosen: Chosen, before: Evidence, after: Evidence, *, mends: bool = True) -> list[Verdict]:
+    """Return what the plan does for each goal.
+
+    `mends` says whether the plan is there to meet the goals in the whole cluster. If not, a default goal may
+    stay violated. Raises CruiseControlError for a hard goal.
+    """
     verdicts = [_verdict(goal, goal.judge(before), goal.judge(after)) for goal in chosen.goals]
-    for verdict in verdicts:
-        if verdict.reason and verdict.goal.hard and not chosen.skip_hard:
+    for verdict in verdicts if not chosen.skip_hard else ():
+        if not verdict.goal.hard:
+            continue
+        if verdict.reason and chosen.named:
             raise CruiseControlError(
                 500,
                 f"The hard goal {verdict.goal.name} cannot be judged: {verdict.reason}; leave it out, or send"
                 " skip_hard_goal_check=true.",
             )
-        if verdict.status == "VIOLATED" and verdict.goal.hard and not chosen.skip_hard:
+        if verdict.status == "VIOLATED" and (chosen.named or mends or not verdict.before):
+            when = "after the plan, too: add brokers" if verdict.before else "by the plan: name other goals"
             raise refused(
-                f"the hard goal {verdict.goal.name} is violated after the plan, too: add brokers, or"
-                " send skip_hard_goal_check=true"
+                f"the hard goal {verdict.goal.name} is violated {when}, or send skip_hard_goal_check=true"
             )
     return verdicts
 

@@ -51,6 +51,8 @@ class BrokerRow:
     """The fraction of its CPU in use."""
     limits: Capacity = UNKNOWN
     """What the file of capacities says of it."""
+    unsized: int = 0
+    """Replicas of unknown size, which `bytes` lacks."""
 
     @property
     def modelled_cpu(self) -> float | None:
@@ -151,6 +153,7 @@ def _row(state: State, inventory: Inventory, broker: int, limits: Capacity, load
         load.potential_out,
         load.cpu,
         limits,
+        held.unsized,
     )
 
 

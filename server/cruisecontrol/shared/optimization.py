@@ -5,7 +5,7 @@ client, if its partitions still are where they were. Otherwise a new plan is mad
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 from common.json.text import parse
@@ -25,6 +25,7 @@ from server.cruisecontrol.shared.errors import not_ready, refused, unknown_broke
 from server.cruisecontrol.shared.executions import make_way, turn_to_execute
 from server.cruisecontrol.shared.goals import Chosen, as_request, choose
 from server.cruisecontrol.shared.loads import Change, broker_rows, changes_of, planned_rows
+from server.cruisecontrol.shared.measuring import measure_unknown
 from server.cruisecontrol.shared.plan_parameters import PlanParameters, check_parameters, job_options
 from server.cruisecontrol.shared.tasks import RunningTask
 
@@ -45,6 +46,11 @@ class Wanted(NamedTuple):
     demoted: frozenset[int] = frozenset()
     reuse_ms: int = 0
     """How old the plan of an equal dry run may be that answers a dry run."""
+
+    @property
+    def mends(self) -> bool:
+        """Whether the plan is there to meet the goals in the whole cluster."""
+        return self.evens or bool(self.leaving)
 
 
 async def optimize(
@@ -112,8 +118,10 @@ async def _plan(
 
 
 async def _computed(call: CruiseControlCall, request: ProposalRequest, task: RunningTask) -> Kept:
+    task.step = "measuring sizes"
+    await measure_unknown(call)
     kept = await _begun(call, request, task)
-    work = kept.task
+    kept.unsized, work = set(), kept.task
     try:
         while work is not None and not work.done():
             task.step = "waiting for another proposal" if kept.state is ProposalState.WAITING else "planning"
@@ -124,7 +132,15 @@ async def _computed(call: CruiseControlCall, request: ProposalRequest, task: Run
             await cancel(work)
         raise
     _figures(kept)
+    if kept.unsized:
+        kept.unsized = await call.call.off_loop.run(_copied_unsized, kept.unsized, kept)
     return kept
+
+
+def _copied_unsized(unsized: Set[tuple[str, int]], kept: Kept) -> set[tuple[str, int]]:
+    """Return those of the partitions that the plan copies."""
+    changes = ((each, (each.topic, each.partition)) for each in _changes(kept))
+    return {key for each, key in changes if key in unsized and not {*each.after} <= {*each.before}}
 
 
 async def _begun(call: CruiseControlCall, request: ProposalRequest, task: RunningTask) -> Kept:
@@ -173,9 +189,10 @@ async def _answer(
             chosen,
             goals.evidence(figures, before, wanted.leaving, False),
             goals.evidence(figures, after, wanted.leaving, True),
+            mends=wanted.mends,
         )
         coverage = load.coverage if load.sampling else 1.0
-        numbers = results.summary(figures, verdicts, coverage, given.excluded, notes)
+        numbers = results.summary(figures, verdicts, coverage, given.excluded, notes, len(kept.unsized or ()))
         topics = len(call.state.cluster.partitions)
         summaries = results.goal_summaries(verdicts, after, topics, milliseconds)
         return encode(results.result(numbers, summaries, (before, after), changes if given.verbose else None))

@@ -150,8 +150,9 @@ def summary(
     coverage: float,
     excluded_topics: Sequence[str],
     notes: Iterable[str],
+    unsized: int = 0,
 ) -> Summary:
-    """Return the plan in numbers.
+    """Return the plan in numbers. `unsized` partitions to copy have no known size.
 
     `coverage` is the fraction of the partitions that are known: with their rates if these are measured, else
     with their sizes.
@@ -159,10 +160,14 @@ def summary(
     before, after = balancedness(verdicts)
     reasons = [f"{each.goal.name} cannot be judged: {each.reason}" for each in verdicts if each.reason]
     violated = any(each.status == "VIOLATED" for each in verdicts)
+    if unsized:
+        reasons.append(
+            f"the sizes of {unsized} partitions to copy are not known: dataToMoveMB is without them"
+        )
     return Summary(
         num_replica_movements=figures.moves,
-        data_to_move=ceil(figures.bytes / MEGABYTE),
-        num_leader_movements=figures.leader_changes,
+        data_to_move=round(NOT_KNOWN) if unsized and not figures.bytes else ceil(figures.bytes / MEGABYTE),
+        num_leader_movements=figures.leader_changes + figures.elections,
         recent_windows=1,
         monitored_partitions_percentage=round(100.0 * coverage, 3),
         excluded_topics=list(excluded_topics),

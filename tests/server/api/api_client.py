@@ -72,9 +72,11 @@ class Sizes:
         """Cordoned directories of every broker."""
         self.produced = 0
         """Bytes produced to each partition since the start."""
+        self.unknown = {"unknown"}
+        """Topics of unknown size."""
 
     def size(self, key: TopicPartition) -> int | None:
-        return None if key.topic == "unknown" else 100 + self.produced + key.partition
+        return None if key.topic in self.unknown else 100 + self.produced + key.partition
 
     def stored(self, key: TopicPartition) -> StoredReplicas | None:
         return self.stored_replicas.get(str(key))

@@ -1,6 +1,7 @@
 """Requests that plan: what is asked for, what is answered, and that the approved plan is executed."""
 
 import asyncio
+from collections.abc import Collection
 from typing import Any, Literal
 
 import pytest
@@ -84,6 +85,32 @@ async def test_both_loads_of_an_answer_have_the_same_brokers(
             "newReplicas": [4, 2, 3],
         }
     ]
+
+
+async def test_bytes_that_are_not_known_are_not_told_as_0(client: CruiseControlClient) -> None:
+    controller = client.controller.with_partitions(partition("unknown-0", [1, 2, 3]))
+    changes = {"unknown_0": ([1, 2, 3], [4, 2, 3]), "foo_1": ([1, 2, 3], [2, 1, 3])}
+    client.answer = answer({"brokers": BROKERS, "bytes": 0}, **changes)
+    result = await client.ok("POST", DRY)
+    assert result["summary"]["dataToMoveMB"] == -1
+    assert "the sizes of 1 partitions to copy are not known" in note(result)
+    again = CruiseControlClient(controller.restart())
+    assert "the sizes of 1 partitions to copy are not known" in note(await again.ok("POST", RUN))
+
+
+async def test_sizes_that_are_not_known_are_measured_before_a_plan(client: CruiseControlClient) -> None:
+    client.controller.with_partitions(partition("unknown-0", [1, 2, 3]), partition("unknown-1", [1, 2, 3]))
+    asked: list[object] = []
+
+    async def refresh(topics: Collection[str] | None) -> str:
+        asked.append(None if topics is None else sorted(topics))
+        client.sizes.unknown.discard("unknown")
+        return ""
+
+    client.serve(refresh=refresh)
+    client.answer = answer({"brokers": BROKERS}, unknown_0=([1, 2, 3], [4, 2, 3]))
+    result = await client.ok("POST", DRY)
+    assert (asked, result["summary"]["dataToMoveMB"]) == ([["unknown"], None], 1)
 
 
 async def test_an_execution_runs_the_plan_of_the_dry_run(client: CruiseControlClient) -> None:
@@ -218,6 +245,26 @@ async def test_a_hard_goal_that_nobody_can_judge_is_an_error_unless_it_is_skippe
     result = await client.ok("POST", f"{path}&skip_hard_goal_check=true")
     assert [each["status"] for each in result["goalSummary"]] == ["NO-ACTION", "NO-ACTION"]
     assert note(result).startswith("CpuCapacityGoal cannot be judged: no capacity")
+
+
+async def test_a_default_goal_that_is_hard_and_stays_violated_is_an_error_unless_it_is_skipped(
+    client: CruiseControlClient,
+) -> None:
+    client.answer = answer({"brokers": BROKERS, "rack_excess": {"before": 2, "after": 1}}, foo_0=([1], [4]))
+    status, text = await client.error("POST", RUN)
+    assert (status, client.controller.state.orders.jobs) == (500, {})
+    assert "OptimizationFailureException: the hard goal RackAwareDistributionGoal is violated after" in text
+    result = await client.ok("POST", f"{DRY}&skip_hard_goal_check=true")
+    assert result["goalSummary"][0]["status"] == "VIOLATED"
+
+
+@pytest.mark.parametrize("path", ["fix_offline_replicas", "demote_broker?brokerid=1"])
+async def test_a_plan_for_some_partitions_may_leave_a_goal_as_violated_as_it_was(
+    client: CruiseControlClient, path: str
+) -> None:
+    client.answer = answer({"brokers": BROKERS, "rack_excess": {"before": 1, "after": 1}}, foo_0=([1], [4]))
+    result = await client.ok("POST", path)
+    assert result["goalSummary"][0]["status"] == "VIOLATED"
 
 
 async def test_a_result_is_known_after_a_restart(client: CruiseControlClient) -> None:

@@ -55,6 +55,14 @@ def test_a_goal_is_violated_by_an_uneven_broker_and_fixed_later(goal: str, uneve
     assert status(goal, EVEN, EVEN) == ("NO-ACTION", "")
 
 
+def test_disks_are_not_judged_by_sizes_that_are_not_known() -> None:
+    some = evidence(replace(BROKER, unsized=1))
+    for goal in ("DiskCapacityGoal", "DiskUsageDistributionGoal"):
+        assert status(goal, some, EVEN) == ("NO-ACTION", "the sizes of some replicas are not known")
+    full = evidence(replace(BROKER, unsized=1, bytes=9000))
+    assert status("DiskCapacityGoal", full, full) == ("VIOLATED", "")
+
+
 def test_racks_and_topics_are_judged_by_the_excess() -> None:
     assert status("RackAwareGoal", evidence(BROKER, racks=2), EVEN) == ("FIXED", "")
     assert status("TopicReplicaDistributionGoal", EVEN, evidence(BROKER, topics=1)) == ("VIOLATED", "")
@@ -101,6 +109,31 @@ def test_a_plan_that_violates_a_hard_goal_is_refused_unless_it_is_skipped() -> N
     with pytest.raises(CruiseControlError, match="the hard goal DiskCapacityGoal is violated after the plan"):
         judge(choose(["DiskCapacityGoal"], skip_hard=False, assigner=False, has_load=True), full, full)
     assert status("DiskCapacityGoal", full, full) == ("VIOLATED", "")
+
+
+def test_a_default_goal_that_is_hard_and_stays_violated_refuses_a_plan_that_is_to_mend_it() -> None:
+    full = evidence(replace(BROKER, bytes=9000))
+    chosen = choose([], skip_hard=False, assigner=False, has_load=False)
+    with pytest.raises(CruiseControlError, match="DiskCapacityGoal is violated after the plan, too"):
+        judge(chosen, full, full)
+    statuses = {each.goal.name: each.status for each in judge(chosen, full, full, mends=False)}
+    assert statuses["DiskCapacityGoal"] == "VIOLATED"
+    skipped = judge(choose([], skip_hard=True, assigner=False, has_load=False), full, full)
+    assert [each.status for each in skipped].count("VIOLATED") == 1
+
+
+@pytest.mark.parametrize("mends", [True, False])
+def test_no_plan_violates_a_default_goal_that_is_hard(mends: bool) -> None:
+    chosen = choose([], skip_hard=False, assigner=False, has_load=False)
+    with pytest.raises(CruiseControlError, match="RackAwareDistributionGoal is violated by the plan"):
+        judge(chosen, EVEN, evidence(*EVEN.rows, racks=1), mends=mends)
+
+
+def test_a_default_goal_that_nobody_can_judge_is_left_out() -> None:
+    unknown = evidence(replace(BROKER, capacity=None))
+    chosen = choose([], skip_hard=False, assigner=False, has_load=False)
+    reasons = {each.goal.name: each.reason for each in judge(chosen, unknown, unknown)}
+    assert "no capacity" in reasons["DiskCapacityGoal"]
 
 
 def test_rates_are_among_the_defaults_only_if_they_are_measured() -> None:
