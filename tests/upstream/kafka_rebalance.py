@@ -83,6 +83,10 @@ class KafkaRebalance:
         answer = self._operators.do("plan", endpoint=self._mode, options=options)
         self.task = answer.get("task", "")
         self.result = answer if answer["state"] == "planned" else {}
+        self.reason = answer.get("reason", "")
+        if answer["state"] == "not ready":
+            self._enter("PendingProposal")
+            return
         if not dryrun:
             self._enter("Rebalancing")
             return

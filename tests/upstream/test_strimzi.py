@@ -3,6 +3,7 @@
 import itertools
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -164,6 +165,55 @@ def test_a_task_goes_on_after_a_kill(strimzi: Strimzi) -> None:
     assert resource.until("Ready", "NotReady") == "Ready"
     assert resource.passed[-2:] == ["Rebalancing", "Ready"]
     assert [2] in strimzi.replicas(topic)
+
+
+def test_what_was_shown_before_a_kill_is_executed_after_it(strimzi: Strimzi) -> None:
+    topic = strimzi.uneven_topic()
+    resource = strimzi.resource(topic)
+    resource.until("ProposalReady")
+    planned = {row["topicPartition"]["partition"]: row["newReplicas"] for row in resource.proposals}
+    assert strimzi.gateway.kill() == -9
+    strimzi.gateway.start()
+    resource.approve()
+    assert resource.result["summary"]["provisionRecommendation"].startswith("executes proposal ")
+    resource.until("Ready")
+    moved = {number: row for number, row in enumerate(strimzi.replicas(topic)) if row != [1]}
+    assert moved == planned
+
+
+def test_a_resource_waits_for_a_model_that_is_not_ready(strimzi: Strimzi) -> None:
+    resource = strimzi.resource(strimzi.uneven_topic())
+    assert strimzi.gateway.kill() == -9
+    with frozen(strimzi.kafka):
+        strimzi.gateway.launch()
+        wait_for(lambda: answers(strimzi), True)
+        for _ in range(2):
+            assert resource.reconcile() == "PendingProposal"
+            assert "NotEnoughValidWindowsException" in resource.reason
+    resource.until("ProposalReady")
+    assert resource.passed == ["New", "PendingProposal", "ProposalReady"]
+
+
+@contextmanager
+def frozen(kafka: KafkaCluster) -> Iterator[None]:
+    """Let no node answer inside the context."""
+    for node in (1, 2):
+        kafka.freeze_node(node)
+    try:
+        yield
+    finally:
+        for node in (1, 2):
+            kafka.thaw_node(node)
+        kafka.wait_ready()
+
+
+def answers(strimzi: Strimzi) -> bool:
+    """Return whether the HTTP listener answers, if only that nothing is known yet."""
+    try:
+        strimzi.operators.do("progress")
+    except AdminError as error:
+        return "Unexpected status 500" in str(error)
+    return True
 
 
 def test_what_was_approved_is_executed(strimzi: Strimzi) -> None:

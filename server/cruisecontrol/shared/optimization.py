@@ -53,6 +53,16 @@ class Wanted(NamedTuple):
         return self.evens or bool(self.leaving)
 
 
+class _Plan(NamedTuple):
+    """The plan of a request."""
+
+    kept: Kept
+    note: Sequence[str] = ()
+    """Whether it is the approved one, or how old it is."""
+    approved: bool = False
+    """Its goals were judged when it was shown."""
+
+
 async def optimize(
     call: CruiseControlCall, given: PlanParameters, wanted: Wanted, task: RunningTask
 ) -> bytes:
@@ -60,7 +70,10 @@ async def optimize(
 
     Raises CruiseControlError, HttpError or DriverStoppedError.
     """
-    _check(call, given)
+    check_parameters(given)
+    asked = asked_of(call, given, task)
+    if given.dryrun or asked not in call.state.tasks.dry_runs:
+        _require_sizes(call.state)
     stops = 0 if given.dryrun else await make_way(call, stop=given.stop_ongoing_execution)
     load = call.load
     has_load = goals.has_rates(load)
@@ -69,8 +82,9 @@ async def optimize(
     )
     request = as_request(chosen, wanted.request, has_load=has_load, evens=wanted.evens)
     request.exclude_topics, request.skip_moving = given.excluded_topics or None, True
-    asked = asked_of(call, given, task)
-    kept, note = await _plan(call, given, request, task, asked, wanted.reuse_ms)
+    kept, note, approved = await _plan(call, given, request, task, asked, wanted.reuse_ms)
+    if approved:
+        chosen = chosen._replace(skip_hard=True)
     body = await _answer(call, given, wanted, chosen, kept, [*note, *_left_out(kept)], load)
     if given.dryrun:
         await call.room.tasks.keep(task, body, await shown_run(call, asked, task, kept))
@@ -83,9 +97,9 @@ async def optimize(
     return body
 
 
-def _check(call: CruiseControlCall, given: PlanParameters) -> None:
-    check_parameters(given)
-    if not call.state.sizes_known:
+def _require_sizes(state: State) -> None:
+    """Raise CruiseControlError while no size is measured. What was approved needs none."""
+    if not state.sizes_known:
         raise not_ready("the sizes of replicas are not measured yet")
 
 
@@ -104,20 +118,22 @@ async def _plan(
     task: RunningTask,
     asked: str,
     reuse_ms: int,
-) -> tuple[Kept, list[str]]:
-    """Return the proposal, and a sentence about whether it is the approved one, or how old it is."""
+) -> _Plan:
+    """Return the proposal to show, or to execute."""
     if given.dryrun and not reuse_ms:
-        return await _computed(call, request, task), []
+        return _Plan(await _computed(call, request, task))
     earlier, why_not = await earlier_plan(call, asked, reuse_ms if given.dryrun else call.room.reuse_ms)
     if earlier is None:
-        return await _computed(call, request, task), [] if given.dryrun else [f"new proposal: {why_not}"]
+        note = [] if given.dryrun else [f"new proposal: {why_not}"]
+        return _Plan(await _computed(call, request, task), note)
     if given.dryrun:
         seconds = (call.room.wall_clock() - earlier.created_ms) // 1000
-        return earlier, [f"proposal {earlier.id}, made {seconds} s ago"]
-    return earlier, [f"executes proposal {earlier.id}"]
+        return _Plan(earlier, [f"proposal {earlier.id}, made {seconds} s ago"])
+    return _Plan(earlier, [f"executes proposal {earlier.id}"], approved=True)
 
 
 async def _computed(call: CruiseControlCall, request: ProposalRequest, task: RunningTask) -> Kept:
+    _require_sizes(call.state)
     task.step = "measuring sizes"
     await measure_unknown(call)
     kept = await _begun(call, request, task)
