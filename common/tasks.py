@@ -6,7 +6,7 @@ over 100,000 rows, a request with as many takes twice the time.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterable
 from typing import Any, TypeVar
 
 log = logging.getLogger(__name__)
@@ -86,3 +86,28 @@ async def in_slices(rows: Iterable[T], turns: Turns | None = None) -> AsyncItera
         yield row
         if number % ROWS_PER_SLICE == 0:
             await (asyncio.sleep(0) if turns is None else turns.next())
+
+
+Steps = Generator[None, None, T]
+"""Computes a result in steps of about a millisecond."""
+
+
+def result_of(steps: Steps[T]) -> T:
+    """Take all steps at once, and return the result."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as ended:
+            result: T = ended.value
+            return result
+
+
+async def in_steps(steps: Steps[T]) -> T:
+    """Let the event loop run after every step; return the result."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as ended:
+            result: T = ended.value
+            return result
+        await asyncio.sleep(0)

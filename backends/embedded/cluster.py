@@ -16,13 +16,13 @@ from backends.client.channel import Connect, connect
 from backends.embedded.broker import EmbeddedBroker
 from backends.embedded.controller_requests import IsrReporter, controlled_shutdown
 from backends.embedded.latency import EmbeddedProbes, LatencyModel
-from backends.embedded.log_dirs import LogDirs
+from backends.embedded.log_dirs import LogDirs, describing_log_dirs
 from backends.embedded.replication import Fetch, Replication, Throttles, Traffic, Volume
 from backends.measuring.flows import FlowMeter
 from backends.measuring.pace import PaceMeasurer
 from backends.measuring.sizes import CHECK_SECONDS, Received, StallWatch
 from common.clock import Clock, RealClock
-from common.tasks import cancel, spawn
+from common.tasks import cancel, in_steps, spawn
 from controller.messages.effects import (
     BrokerCommand,
     BrokerJoined,
@@ -290,7 +290,9 @@ class EmbeddedBrokers:
 
     async def describe(self, broker: int, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse | None:
         """Return the directories of the broker; None if it does not run."""
-        return self.brokers[broker].describe_log_dirs(request) if broker in self._running else None
+        if broker not in self._running:
+            return None
+        return await in_steps(describing_log_dirs(self.brokers[broker], request))
 
     def running(self, broker: int) -> EmbeddedBroker | None:
         """Return the broker; None if it does not run."""

@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 
 from backends.embedded.replication import Log, Replica
 from common.error_codes import ErrorCode
+from common.tasks import ROWS_PER_SLICE, Steps, result_of
 from controller.execution.cordons import are_cordoned
 from controller.model.cluster import TopicPartition
 from protocol.messages.alter_replica_log_dirs_request import AlterReplicaLogDirsRequest
@@ -170,20 +171,31 @@ class Host(Protocol):
 
 def describe_log_dirs(host: Host, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
     """Return a row for each log directory, with the requested replicas; null topics stand for all."""
+    return result_of(describing_log_dirs(host, request))
+
+
+def describing_log_dirs(host: Host, request: DescribeLogDirsRequest) -> Steps[DescribeLogDirsResponse]:
+    """As `describe_log_dirs`: a broker with all of a large cluster has many replicas to add up."""
     wanted = (
         None
         if request.topics is None
         else {TopicPartition(topic.topic, index) for topic in request.topics for index in topic.partitions}
     )
-    return DescribeLogDirsResponse(results=[_describe(host, path, wanted) for path in host.log_dirs.placed])
+    rows = []
+    for path in list(host.log_dirs.placed):
+        row = yield from _describe(host, path, wanted)
+        rows.append(row)
+    return DescribeLogDirsResponse(results=rows)
 
 
-def _describe(host: Host, path: str, wanted: set[TopicPartition] | None) -> DescribeLogDirsResult:
+def _describe(host: Host, path: str, wanted: set[TopicPartition] | None) -> Steps[DescribeLogDirsResult]:
     if path in host.log_dirs.failed:
         return DescribeLogDirsResult(ErrorCode.KAFKA_STORAGE_ERROR, path)
     topics: dict[str, list[DescribeLogDirsPartition]] = {}
     used = 0
-    for key, log in host.log_dirs.placed[path].items():
+    for number, (key, log) in enumerate(list(host.log_dirs.placed[path].items()), 1):
+        if number % ROWS_PER_SLICE == 0:
+            yield
         size = int(host.size(key, log))
         used += size
         if wanted is None or key in wanted:

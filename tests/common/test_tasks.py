@@ -6,7 +6,18 @@ import logging
 import pytest
 
 from common.clock import settle
-from common.tasks import POLL_SECONDS, ROWS_PER_SLICE, Turns, cancel, in_slices, side_by_side, spawn
+from common.tasks import (
+    POLL_SECONDS,
+    ROWS_PER_SLICE,
+    Steps,
+    Turns,
+    cancel,
+    in_slices,
+    in_steps,
+    result_of,
+    side_by_side,
+    spawn,
+)
 
 
 async def fail() -> None:
@@ -55,6 +66,25 @@ async def test_what_runs_side_by_side_has_ended_after_a_failure() -> None:
     with pytest.raises(ValueError, match="of all things"):
         await side_by_side([wait_long(), fail()])
     assert ended == [True]
+
+
+def counting(log: list[str], most: int) -> Steps[int]:
+    for number in range(most):
+        log.append(f"step {number}")
+        yield
+    return most
+
+
+def test_steps_can_be_taken_at_once() -> None:
+    log: list[str] = []
+    assert (result_of(counting(log, 2)), log) == (2, ["step 0", "step 1"])
+
+
+async def test_other_tasks_run_between_steps() -> None:
+    log: list[str] = []
+    asyncio.get_running_loop().call_soon(log.append, "other")
+    assert await in_steps(counting(log, 2)) == 2
+    assert log == ["step 0", "other", "step 1"]
 
 
 class Request:
