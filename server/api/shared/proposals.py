@@ -370,6 +370,8 @@ class Kept:
     rollback: memoryview = EMPTY
     unsized: set[tuple[str, int]] | None = None
     """Partitions whose sizes are not known, if they are to be noted. The plan counts them as 0 bytes."""
+    asked: str = ""
+    """What dry run of Cruise Control's API has shown it, if one has (`controller.model.tasks.DryRun`)."""
     job: int | None = None
     executing: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
     """Held until the job is known: the second of two requests to execute it is refused with its number."""
@@ -423,11 +425,10 @@ class ProposalStore:
         self._drop_old()
         return kept
 
-    def restore(self, kept: Kept) -> Kept:
-        """Keep a proposal that was computed before a restart, if it is not kept; return the one that is."""
-        found = self._kept.setdefault(kept.id, kept)
+    def restore(self, kept: Kept) -> None:
+        """Keep a proposal that was computed before a restart, unless another one has its number now."""
+        self._kept.setdefault(kept.id, kept)
         self._drop_old()
-        return found
 
     def get(self, number: int) -> Kept:
         """Return a proposal. Raises HttpError."""

@@ -19,6 +19,9 @@ from server.cruisecontrol.shared.tasks import RunningTask
 WAIT_SECONDS = 45.0
 """Strimzi's topic operator takes an answer of 202 for a failure, and waits for 60 s."""
 
+MOST_FACTORS = 100
+"""In one body. Each has an expression that is matched with all topics."""
+
 Factor = Annotated[int, Meta(ge=1, le=2**15 - 1)]
 
 
@@ -62,6 +65,8 @@ def _factors(body: bytes, given: TopicConfigurationParameters) -> list[TopicFact
         by_factor = convert_model(parse(body), _Body).replication_factor.by_factor
     except PlanError as error:
         raise bad_parameter(str(error)) from error
+    if len(by_factor) > MOST_FACTORS:
+        raise bad_parameter(f"{len(by_factor)} replication factors; at most {MOST_FACTORS} at once.")
     factors = []
     for text, topics in by_factor.items():
         if not (text.isascii() and text.isdecimal() and 0 < int(text[:6]) < 2**15):

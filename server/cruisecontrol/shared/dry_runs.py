@@ -51,6 +51,7 @@ async def shown_run(call: CruiseControlCall, asked: str, task: RunningTask, kept
     before = call.state.tasks.dry_runs.get(asked)
     if before is not None and before.proposal == kept.id:
         return None
+    kept.asked = asked
     text = await call.call.off_loop.run(_packed, kept, call.store.shown(kept).seconds)
     return DryRun(asked, task.request.principal, kept.id, call.room.wall_clock(), text)
 
@@ -92,9 +93,17 @@ def _was_executed(state: State, run: DryRun) -> bool:
 
 
 async def _kept(call: CruiseControlCall, run: DryRun) -> Kept | None:
-    if run.proposal in call.store:
-        return call.store.get(run.proposal)
-    return call.store.restore(await call.call.off_loop.run(_restored, run)) if run.plan else None
+    """Return the proposal that the dry run has shown. After a restart, another one can have its number."""
+    if (kept := _at_hand(call, run)) is not None or not run.plan:
+        return kept
+    restored = await call.call.off_loop.run(_restored, run)
+    call.store.restore(restored)
+    return _at_hand(call, run) or restored
+
+
+def _at_hand(call: CruiseControlCall, run: DryRun) -> Kept | None:
+    kept = call.store.get(run.proposal) if run.proposal in call.store else None
+    return kept if kept is not None and kept.asked == run.asked else None
 
 
 def _packed(kept: Kept, seconds: float) -> str:
@@ -136,4 +145,5 @@ def _restored(run: DryRun) -> Kept:
         plan=memoryview(bytes(stored.plan)),
         rollback=memoryview(bytes(stored.rollback)),
         unsized=set(stored.unsized),
+        asked=run.asked,
     )

@@ -11,7 +11,6 @@ from controller.model.tasks import job_client_id
 from controller.state.state import State
 from server.api.resources.jobs import submit_entries
 from server.cruisecontrol.shared import results
-from server.cruisecontrol.shared.answers import encode
 from server.cruisecontrol.shared.call import CruiseControlCall
 from server.cruisecontrol.shared.executions import make_way, turn_to_execute
 from server.cruisecontrol.shared.goals import Verdict, balancedness, goal_of
@@ -81,7 +80,7 @@ async def _answer(call: CruiseControlCall, given: PlanParameters, wrong: Sequenc
         )
         numbers = _summary(given, len(changes), left, verdict)
         summaries = results.goal_summaries([verdict], after, topics, 0)
-        return encode(results.result(numbers, summaries, (before, after), changes if given.verbose else None))
+        return results.result(numbers, summaries, (before, after), changes if given.verbose else None)
 
     return await call.call.off_loop.run(compute)
 

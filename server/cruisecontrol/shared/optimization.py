@@ -18,7 +18,6 @@ from server.api.resources.proposals import begin, submit_kept
 from server.api.shared.errors import HttpError
 from server.api.shared.proposals import Kept, ProposalFigures, ProposalRequest, ProposalState
 from server.cruisecontrol.shared import goals, results
-from server.cruisecontrol.shared.answers import encode
 from server.cruisecontrol.shared.call import CruiseControlCall
 from server.cruisecontrol.shared.dry_runs import asked_of, earlier_plan, executed_run, shown_run
 from server.cruisecontrol.shared.errors import not_ready, refused, unknown_broker
@@ -211,7 +210,7 @@ async def _answer(
         numbers = results.summary(figures, verdicts, coverage, given.excluded, notes, len(kept.unsized or ()))
         topics = len(call.state.cluster.partitions)
         summaries = results.goal_summaries(verdicts, after, topics, milliseconds)
-        return encode(results.result(numbers, summaries, (before, after), changes if given.verbose else None))
+        return results.result(numbers, summaries, (before, after), changes if given.verbose else None)
 
     return await call.call.off_loop.run(compute)
 

@@ -5,7 +5,9 @@ from math import ceil, sqrt
 
 from msgspec import UNSET, Struct, UnsetType, field
 
+from common.tasks import ROWS_PER_SLICE
 from server.api.shared.proposals import ProposalFigures
+from server.cruisecontrol.shared.answers import encode
 from server.cruisecontrol.shared.capacities import KILOBYTE, MEGABYTE
 from server.cruisecontrol.shared.goals import Verdict, balancedness
 from server.cruisecontrol.shared.loads import NOT_KNOWN, BrokerRow, Change, ClusterLoad, cluster_load
@@ -183,18 +185,21 @@ def result(
     goals: list[GoalSummary],
     rows: tuple[Sequence[BrokerRow], Sequence[BrokerRow]],
     changes: Sequence[Change] | None,
-) -> OptimizationResult:
+) -> bytes:
     """Return the answer; `rows` are the brokers before and after, `changes` those of a verbose answer."""
     before, after = rows
     answer = OptimizationResult(summary, goals, cluster_load(after), cluster_load(before))
-    if changes is not None:
-        answer.proposals = [
-            ExecutionProposal(
-                PartitionName(each.topic, each.partition),
-                each.before[0] if each.before else -1,
-                each.before,
-                each.after,
-            )
-            for each in changes
-        ]
-    return answer
+    if changes is None:
+        return encode(answer)
+    answer.proposals = []
+    # The encoder holds the interpreter's lock: it gets some rows at a time.
+    head, _, tail = encode(answer).rpartition(b"[]")
+    slices = (changes[start : start + ROWS_PER_SLICE] for start in range(0, len(changes), ROWS_PER_SLICE))
+    proposals = b",".join(encode(list(map(_proposal, each)))[1:-1] for each in slices)
+    return b"".join([head, b"[", proposals, b"]", tail])
+
+
+def _proposal(change: Change) -> ExecutionProposal:
+    leader = change.before[0] if change.before else -1
+    name = PartitionName(change.topic, change.partition)
+    return ExecutionProposal(name, leader, change.before, change.after)

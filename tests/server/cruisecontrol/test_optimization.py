@@ -185,6 +185,13 @@ async def test_the_limits_and_the_throttle_are_those_of_the_job(client: CruiseCo
     assert job.throttle == 5000
 
 
+async def test_more_than_a_hundred_factors_are_refused(client: CruiseControlClient) -> None:
+    by_factor = {f"{number:03}": "foo" for number in range(1, 102)}
+    body = {"replication_factor": {"topic_by_replication_factor": by_factor}}
+    status, text = await client.error("POST", "topic_configuration", json=body)
+    assert (status, "101 replication factors; at most 100" in text) == (400, True)
+
+
 async def test_one_execution_at_a_time(client: CruiseControlClient) -> None:
     await client.ok("POST", RUN)
     status, text = await client.error("POST", RUN)
@@ -303,6 +310,18 @@ async def test_a_dry_run_that_was_executed_before_a_restart_is_not_executed_agai
         await client.ok("POST", path)
     again = CruiseControlClient(client.controller.restart())
     assert "; new proposal: no dry run of this request" in note(await again.ok("POST", RUN))
+
+
+async def test_another_proposal_with_the_same_number_is_not_executed_after_a_restart(
+    client: CruiseControlClient,
+) -> None:
+    await client.ok("POST", DRY)
+    again = CruiseControlClient(client.controller.restart())
+    again.answer = answer({"brokers": BROKERS}, foo_1=([1, 2, 3], [5, 2, 3]))
+    await again.ok("POST", "add_broker?brokerid=5")
+    assert [each.id for each in again.store.newest_first()] == [1]
+    await again.ok("POST", RUN)
+    assert targets(again) == {"foo-0": (4, 2, 3)}
 
 
 async def test_a_plan_that_is_too_large_for_a_record_is_not_executed_after_a_restart(
