@@ -72,6 +72,8 @@ def read_goal_options(words: Sequence[str], options: Mapping[str, Any]) -> GoalO
 
     Raises ProposalError.
     """
+    if options.get("empty"):
+        raise ProposalError([f"--empty needs {DISKS}"])
     goal = _with_levels(read_goal(words), options)
     goal = _with_relief(goal, words, options)
     goal = goal._replace(
@@ -111,9 +113,9 @@ def _with_levels(goal: Goal, options: Mapping[str, Any]) -> Goal:
     if (excluded := options.get("exclude_brokers")) is not None:
         goal = goal._replace(receive_nothing=broker_ids("--exclude-brokers", excluded))
     if (byte_tolerance := options.get("byte_tolerance")) is not None:
-        goal = goal._replace(byte_tolerance=_percentage("--byte-tolerance", byte_tolerance))
+        goal = goal._replace(byte_tolerance=read_percentage("--byte-tolerance", byte_tolerance))
     if (headroom := options.get("headroom")) is not None:
-        goal = goal._replace(headroom=_percentage("--headroom", headroom))
+        goal = goal._replace(headroom=read_percentage("--headroom", headroom))
     if (max_bytes := options.get("max_bytes")) is not None:
         goal = goal._replace(max_bytes=read_bytes(max_bytes))
     return goal
@@ -193,7 +195,7 @@ def _tolerances(texts: Iterable[str]) -> dict[LoadName, Fraction]:
             raise ProposalError(
                 [f"--tolerance-of '{text[:40]}': expected LOAD=PERCENT once for each of {', '.join(LOADS)}"]
             )
-        tolerances[name] = _percentage("--tolerance-of", value)
+        tolerances[name] = read_percentage("--tolerance-of", value)
     return tolerances
 
 
@@ -206,7 +208,7 @@ def _with_relief(goal: Goal, words: Sequence[str], options: Mapping[str, Any]) -
         first, colon, second = over_to.partition(":")
         if to is not None or not colon:
             raise ProposalError([f"--relieve '{over_to}': expected OVER:TO without --to, such as 85%:75%"])
-        over, to = _percentage("--relieve", first), second
+        over, to = read_percentage("--relieve", first), second
     goal = goal._replace(relieve_over=over, allow_partial=partial)
     if not goal.relieves:
         if to is not None:
@@ -216,7 +218,7 @@ def _with_relief(goal: Goal, words: Sequence[str], options: Mapping[str, Any]) -
         return goal
     if others := [word for word in _given(words) if word != "relieve"]:
         raise ProposalError([f"relieve moves nothing else: it cannot be combined with {others[0]}"])
-    level = _percentage("--to" if over is None else "--relieve", to or DEFAULT_LEVEL)
+    level = read_percentage("--to" if over is None else "--relieve", to or DEFAULT_LEVEL)
     if over is not None and level > over:
         raise ProposalError([f"--relieve '{over_to}': the second level must not be above the first"])
     return goal._replace(relieve_to=level)
@@ -228,7 +230,8 @@ def _spread(goal: Goal, wanted: Spread | None) -> Spread:
     return wanted or "cluster"
 
 
-def _percentage(option: str, text: str) -> Fraction:
+def read_percentage(option: str, text: str) -> Fraction:
+    """Read the value of an option, such as `5%`. Raises ProposalError."""
     try:
         return read_tolerance(text)
     except ProposalError as error:
@@ -245,15 +248,20 @@ def read_bytes(text: str) -> int:
     return int(Fraction(match[1]) * base ** " KMGTP".index(unit[0] if unit != "B" else " "))
 
 
+def check_complete(snapshot: Snapshot) -> None:
+    """Raise ProposalError for a snapshot with holes."""
+    if (hole := snapshot.hole()) is not None:
+        raise ProposalError(
+            [f"the snapshot is not complete: topic {hole[0]} has no partition {hole[1]}; take a new snapshot"]
+        )
+
+
 def propose_for(snapshot: Snapshot, goal_options: GoalOptions) -> Proposal:
     """Find a plan.
 
     Raises ProposalError, also for a snapshot with holes and for moves under way; MissingSolverError.
     """
-    if (hole := snapshot.hole()) is not None:
-        raise ProposalError(
-            [f"the snapshot is not complete: topic {hole[0]} has no partition {hole[1]}; take a new snapshot"]
-        )
+    check_complete(snapshot)
     changing = [row for row in snapshot.partitions.values() if row.target is not None]
     moving = {(row.topic, row.partition) for row in changing if not row.deleting}
     if deleting := {row.topic for row in changing if row.deleting}:
@@ -369,6 +377,8 @@ WITH_VALUE = {
     "rf": "a replication factor, such as rf 3, or factors of topics, such as rf 3:'a.*' 2:'b.*'",
 }
 WITHOUT_VALUE = ("balance", "racks", "leaders", "repair")
+DISKS = "disks"
+"""The goal that moves replicas within brokers only; `planner.disk_proposing` reads it."""
 
 
 def read_goal(words: Sequence[str]) -> Goal:
@@ -460,7 +470,7 @@ def _given(words: Sequence[str]) -> dict[str, list[str]]:
             while name == "rf" and remaining and TOPIC_FACTOR.match(remaining[0]):
                 given[name].append(remaining.popleft())
         else:
-            goals = [*WITH_VALUE, *WITHOUT_VALUE]
+            goals = [*WITH_VALUE, *WITHOUT_VALUE, DISKS]
             similar = get_close_matches(name, goals, 1)
             hint = f"did you mean {similar[0]}?" if similar else f"expected {', '.join(goals)}"
             raise ProposalError([f"unknown goal '{name[:40]}'; {hint}"])

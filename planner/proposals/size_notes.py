@@ -1,5 +1,7 @@
 """What a proposal says about sizes: those that are not known, and those of tiered topics."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from common.wording import counted, some
@@ -17,8 +19,12 @@ def unknown_sizes(columns: Columns, *, strict: bool) -> str:
     if not unknown.any() or (unknown.all() and not strict):
         return ""
     brokers = np.unique(columns.ids[unknown]).tolist()
-    replicas = counted(int(unknown.sum()), "replica")
-    which = f"the sizes of {replicas} are not known (on brokers {some(brokers)})"
+    return of_unknown_size(int(unknown.sum()), brokers, strict=strict)
+
+
+def of_unknown_size(replicas: int, brokers: Sequence[int], *, strict: bool) -> str:
+    """Return the line about replicas on these brokers whose sizes are not known."""
+    which = f"the sizes of {counted(replicas, 'replica')} are not known (on brokers {some(brokers)})"
     return which if strict else f"{which}: they count as their leaders', or 0 B where that is not known"
 
 

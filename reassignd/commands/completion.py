@@ -29,8 +29,9 @@ GOALS = {
     "racks": "obey the rack rule",
     "repair": "replace the replicas that are lost",
     "leaders": "even out preferred leaders",
+    "disks": "even out or empty log directories of brokers",
 }
-OF_BROKERS = frozenset({"drain", "demote", "relieve", "add"})
+OF_BROKERS = frozenset({"drain", "demote", "relieve", "add", "disks"})
 """Goals whose value is broker ids."""
 
 

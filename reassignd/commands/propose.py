@@ -16,7 +16,7 @@ from planner.plan import BANDWIDTH, forecast
 from planner.proposals.problem.goal import MissingSolverError, ProposalError
 from planner.proposals.proposal_text import HEAD, as_dict, broker_rows, plan_json, rollback_json, summary
 from planner.proposals.result import PartialPlanError, Proposal
-from planner.proposing import GoalOptions, propose_for, propose_on, read_goal_options
+from planner.proposing import DISKS, GoalOptions, propose_for, propose_on, read_goal_options
 from planner.spark import MAX_INLINE_PARTITIONS, running
 from reassignd.commands.cluster_source import Source, read_server, with_source
 from reassignd.commands.completion import broker_numbers, goal_words, topic_names
@@ -34,6 +34,7 @@ from reassignd.commands.help import examples
 from reassignd.commands.options import FILE, JSON, OWN_LIMITS, TIMEOUT, Integer, rate, with_client
 from reassignd.commands.output import echo
 from reassignd.commands.plan import Where, with_spark
+from reassignd.commands.propose_disks import check_execution, disks
 from reassignd.commands.propose_execute import Execution, check_same_cluster, execute, not_as_in, watch
 from reassignd.commands.table import columns, with_table
 from reassignd.commands.times import ahead
@@ -58,6 +59,7 @@ Goals, several of which can be combined:
   racks            obey the rack rule
   repair           replace the replicas that are lost, and nothing else
   leaders          even out preferred leaders; no data moves
+  disks [ID,...]   even out the log directories of each broker, or empty those of --empty; alone
 """
 
 MOST_REASONS = 20
@@ -82,7 +84,12 @@ _GOAL_OPTIONS = (
         shell_complete=broker_numbers,
         help="Brokers that keep their replicas and get no new ones.",
     ),
-    click.option("--tolerance", metavar="PERCENT", help="Allowed deviation from even counts.  [default: 5%]"),
+    click.option(
+        "--tolerance",
+        metavar="PERCENT",
+        help="Allowed deviation from even counts.  [default: 5%]  With disks: from how full the directories"
+        " of a broker are in the mean.  [default: 10%]",
+    ),
     click.option(
         "--leaders",
         type=click.Choice(["balance", "keep"]),
@@ -130,7 +137,14 @@ _GOAL_OPTIONS = (
         "--to",
         "relieve_to",
         metavar="PERCENT",
-        help="With relieve: how full the disks of the brokers may be.  [default: 75%]",
+        help="With relieve: how full the disks of the brokers may be.  [default: 75%]  With --empty: how full"
+        " the other directories may get.  [default: 80%]",
+    ),
+    click.option(
+        "--empty",
+        metavar="ID:DIRECTORY,...",
+        multiple=True,
+        help="With disks: move all replicas from these directories to the others of the same broker.",
     ),
     click.option(
         "--relieve",
@@ -141,7 +155,7 @@ _GOAL_OPTIONS = (
         "--allow-partial",
         is_flag=True,
         help="With relieve, or --by with goals that do not even out: accept a plan after which a broker still"
-        " has too much.",
+        " has too much. With --empty: leave what fits nowhere.",
     ),
     click.option("--max-moves", metavar="N", type=Integer(0), help="Most replicas to move."),
     click.option("--max-bytes", metavar="SIZE", help="Most bytes to copy, such as 500GiB."),
@@ -221,7 +235,7 @@ _GOAL_NAMES = (
     "topics", "exclude_topics", "exclude_brokers", "tolerance", "leaders", "by", "byte_tolerance",
     "minimize", "spread", "max_moves", "max_bytes", "headroom", "fix_racks", "strict_racks",
     "strict_sizes", "disable_rack_aware", "weights", "skip_moving", "relieve", "relieve_to", "allow_partial",
-    "tolerance_of", "at", "allow_unknown",
+    "tolerance_of", "at", "allow_unknown", "empty",
 )  # fmt: skip
 
 
@@ -260,6 +274,7 @@ def _with_options(command: Callable[..., R]) -> Callable[..., R]:
         "reassignd propose rf 3 --topics 'clicks|orders' --output plan.json",
         "reassignd propose rf 3:'orders.*' 2:'logs.*' --dry-run",
         "reassignd propose balance --max-bytes 500GiB",
+        "reassignd propose disks --empty 3:/data2 --output plan.json",
     ),
 )
 @click.argument("goals", metavar="GOAL...", nargs=-1, shell_complete=goal_words)
@@ -285,6 +300,9 @@ def propose(
     if where.asked:
         execution.check_spark()
     try:
+        if DISKS in goals:
+            check_execution(execution, spark=where.asked)
+            return disks(client, source, goals, options, files, output_format)
         goal_options = read_goal_options(goals, options)
         if execution.watch:
             return watch(

@@ -7,6 +7,8 @@ import pytest
 from planner.model.snapshot import Snapshot
 from planner.proposals.problem.goal import ProposalError
 from planner.proposing import (
+    WITH_VALUE,
+    WITHOUT_VALUE,
     broker_ids,
     propose_for,
     read_bytes,
@@ -156,7 +158,7 @@ def test_a_factor_is_read() -> None:
     [
         (
             ["fly"],
-            "unknown goal 'fly'; expected drain, demote, relieve, add, rf, balance, racks, leaders, repair",
+            "unknown goal 'fly'; expected " + ", ".join((*WITH_VALUE, *WITHOUT_VALUE, "disks")),
         ),
         (["drain"], "drain needs broker ids, such as drain 3,4"),
         (["drian", "3"], "unknown goal 'drian'; did you mean drain?"),

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from controller.model.replicas import Replicas
 from planner.model.snapshot import TOPIC_PARTITION
+from planner.proposals.problem.goal import ProposalError
 
 
 class DirMove(NamedTuple):
@@ -74,3 +75,11 @@ class DiskProposal(NamedTuple):
     def fewest_bytes_proven(self) -> bool:
         """Whether no moves that come as near to the goal copy fewer bytes."""
         return self.bytes == self.bytes_bound
+
+
+class PartialDisksError(ProposalError):
+    """Moves that do not empty all directories. `proposal` has them."""
+
+    def __init__(self, proposal: DiskProposal) -> None:
+        super().__init__([*proposal.short, "--allow-partial accepts moves that leave them there"])
+        self.proposal = proposal

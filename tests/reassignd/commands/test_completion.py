@@ -9,7 +9,7 @@ import httpx
 import pytest
 from click.shell_completion import CompletionItem
 
-from planner.proposing import WITH_VALUE, WITHOUT_VALUE
+from planner.proposing import DISKS, WITH_VALUE, WITHOUT_VALUE
 from reassignd import client
 from reassignd.client import Target
 from reassignd.commands.completion import (
@@ -101,7 +101,11 @@ def test_topics_begin_with_what_is_typed(context: click.Context) -> None:
     ("given", "typed", "values"),
     [
         ((), "r", ["relieve", "rf", "racks", "repair"]),
-        (("balance",), "", ["drain", "demote", "relieve", "add", "rf", "racks", "repair", "leaders"]),
+        (
+            ("balance",),
+            "",
+            ["drain", "demote", "relieve", "add", "rf", "racks", "repair", "leaders", "disks"],
+        ),
         (("drain",), "12", ["12"]),
         (("rf",), "", ["1", "2", "3"]),
     ],
@@ -114,7 +118,7 @@ def test_goals_and_then_their_values_are_completed(
 
 
 def test_every_goal_is_completed() -> None:
-    assert set(GOALS) == {*WITH_VALUE, *WITHOUT_VALUE}
+    assert set(GOALS) == {*WITH_VALUE, *WITHOUT_VALUE, DISKS}
 
 
 def test_contexts_are_completed(

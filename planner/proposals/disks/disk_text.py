@@ -1,0 +1,74 @@
+"""Moves between log directories as text and as JSON."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from common.lists import grouped
+from common.units import in_bytes
+from common.wording import counted, some
+from planner.proposals.disks.broker_moves import percent
+from planner.proposals.disks.result import DirChange, DiskProposal
+from planner.proposals.proposal_text import MOST_LINES
+
+HEAD = ("broker", "directory", "size", "replicas", "used", "moves")
+
+
+def as_dict(proposal: DiskProposal) -> dict[str, Any]:
+    """Return all figures as JSON values, without the moves."""
+    return {
+        "moves": len(proposal.moves),
+        "bytes": proposal.bytes,
+        "bytes_bound": proposal.bytes_bound,
+        "fewest_bytes_proven": proposal.fewest_bytes_proven,
+        "dirs": [each._asdict() for each in proposal.dirs],
+        "left_out": [each._asdict() for each in proposal.left_out],
+        "short": list(proposal.short),
+        "notes": list(proposal.notes),
+    }
+
+
+def summary(proposal: DiskProposal) -> list[str]:
+    """Return the lines about all moves."""
+    return [_head(proposal), *proposal.short, *proposal.notes, *_left_out(proposal)]
+
+
+def _head(proposal: DiskProposal) -> str:
+    if not proposal.moves:
+        why = "nothing comes nearer to the goal" if proposal.short else "the directories meet the goal"
+        return f"nothing to move: {why}"
+    moved = (
+        f"moves {counted(len(proposal.moves), 'replica')} between directories ({in_bytes(proposal.bytes)})"
+    )
+    if proposal.fewest_bytes_proven:
+        return f"{moved}; nothing that comes as near to the goal copies fewer bytes"
+    return (
+        f"{moved}; nothing that comes as near to the goal copies fewer than {in_bytes(proposal.bytes_bound)}"
+    )
+
+
+def dir_rows(proposal: DiskProposal) -> Iterator[Sequence[str]]:
+    """Yield the cells of HEAD for each directory."""
+    for each in proposal.dirs:
+        yield (
+            f"{each.broker}",
+            f"{each.path} (cordoned)" if each.cordoned else each.path,
+            "-" if each.total is None else in_bytes(each.total),
+            f"{each.replicas_before:,} → {each.replicas_after:,}",
+            _used(each),
+            f"+{each.gains:,} −{each.losses:,}",
+        )
+
+
+def _used(change: DirChange) -> str:
+    if change.total is None or change.before is None or change.after is None:
+        return "-"
+    return f"{percent(change.before, change.total)} → {percent(change.after, change.total)}"
+
+
+def _left_out(proposal: DiskProposal) -> Iterator[str]:
+    """Yield a line for each reason, with the first replicas."""
+    by_reason = grouped(
+        (each.reason, f"{each.topic}-{each.partition} on broker {each.broker}") for each in proposal.left_out
+    )
+    for reason, names in list(by_reason.items())[:MOST_LINES]:
+        yield f"left out, {reason}: {counted(len(names), 'replica')}: {some(names)}"

@@ -1,0 +1,125 @@
+"""Moves that even out the log directories of one broker: their ranges, and what is told afterwards."""
+
+from collections.abc import Collection, Sequence
+from fractions import Fraction
+from math import ceil, floor
+
+from common.wording import some
+from planner.proposals.disks.broker_moves import BrokerMoves, percent
+from planner.proposals.disks.dir_task import DirTask, Targets
+from planner.proposals.disks.evening import even_out
+from planner.proposals.disks.exact import Effort, exactly_even
+from planner.proposals.disks.goal import DiskGoal
+from planner.proposals.disks.held import BrokerDirs, HeldReplica
+
+NEAR_ENOUGH = Fraction(101, 100)
+"""Moves that copy at most so many times the bytes that none undercut are not made fewer by a program."""
+
+
+def evened(held: BrokerDirs, goal: DiskGoal, effort: Effort) -> BrokerMoves:
+    """Return the moves of one broker."""
+    places = _taking_part(held)
+    replicas = held.movable(places)
+    task = _task(held, goal, places, replicas)
+    least, most = (
+        [value if place in places else None for place, value in enumerate(values)]
+        for values in (task.least, task.most)
+    )
+    if not task.outside(task.used):
+        return BrokerMoves((), least, most, notes=_notes(held, places))
+    targets, bound = _solved(task, effort)
+    moves = [(replicas[item], place) for item, place in sorted(targets.items())]
+    short = _short(held, task, targets)
+    return BrokerMoves(moves, least, most, bound, held.left(places), short, _notes(held, places))
+
+
+def _taking_part(held: BrokerDirs) -> Sequence[int]:
+    """Return the directories that are evened out: all that may receive, and fuller ones that are cordoned."""
+    places = [*held.open]
+    total, used = sum(held.totals[each] for each in places), sum(held.used[each] for each in places)
+    closed = (place for place, size in enumerate(held.totals) if size and place not in places)
+    # A cordoned one can only give: if it were emptier, no mean would be within reach of the others.
+    return sorted([*places, *(each for each in closed if held.used[each] * total > used * held.totals[each])])
+
+
+def _task(
+    held: BrokerDirs, goal: DiskGoal, places: Collection[int], replicas: Sequence[HeldReplica]
+) -> DirTask:
+    totals, used = held.totals, held.used
+    mean = Fraction(sum(used[each] for each in places), max(1, sum(totals[each] for each in places)))
+    highest = min(mean * (1 + goal.tolerance), max(mean, 1 - goal.headroom))
+    lowest = mean * (1 - goal.tolerance)
+    least = [ceil(lowest * total) if place in held.open else 0 for place, total in enumerate(totals)]
+    most = [
+        max(least[place], floor(highest * total)) if place in places else used[place]
+        for place, total in enumerate(totals)
+    ]
+    room = [
+        max(0, total - ceil(goal.headroom * total) - used[place]) if place in held.open else 0
+        for place, total in enumerate(totals)
+    ]
+    return DirTask(
+        used, least, most, room, [each.size for each in replicas], [each.place for each in replicas]
+    )
+
+
+def _solved(task: DirTask, effort: Effort) -> tuple[Targets, int]:
+    """Return moves, and a number of bytes that none undercut after which directories are as even."""
+    found = even_out(task)
+    outside = task.outside(task.used_after(found))
+    bound = task.bytes_bound(outside)
+    proven = not outside and task.copied(found) <= NEAR_ENOUGH * bound
+    receivers = sum(room > 0 for room in task.room)
+    if proven or not effort.suffices(len(task.sizes) * receivers):
+        return found, bound
+    return exactly_even(task, found, effort)
+
+
+def _short(held: BrokerDirs, task: DirTask, targets: Targets) -> list[str]:
+    """Return a line for each directory that stays outside of its range."""
+    lines, after = [], task.used_after(targets)
+    for place, used in enumerate(after):
+        if not task.distance(place, used):
+            continue
+        total = held.totals[place]
+        wanted = (
+            f"at most {percent(task.most[place], total)}"
+            if used > task.most[place]
+            else f"at least {percent(task.least[place], total)}"
+        )
+        lines.append(
+            f"broker {held.broker.id}: {held.paths[place]} is {percent(used, total)} full afterwards instead"
+            f" of {wanted}: {_why(task, targets, place)}"
+        )
+    return lines
+
+
+def _why(task: DirTask, targets: Targets, place: int) -> str:
+    own = [size for size, home in zip(task.sizes, task.homes, strict=True) if home == place and size]
+    if task.used[place] > task.most[place] and not own:
+        return "none of its replicas can move"
+    arrived = [0] * len(task.used)
+    for item, target in targets.items():
+        arrived[target] += task.sizes[item]
+    rooms = [
+        room - got
+        for target, (room, got) in enumerate(zip(task.room, arrived, strict=True))
+        if target != place
+    ]
+    if task.used[place] > task.most[place] and max(rooms, default=0) < min(own):
+        return "the other directories have no room for more, with the headroom"
+    return "no move or exchange of replicas brings it nearer"
+
+
+def _notes(held: BrokerDirs, places: Collection[int]) -> list[str]:
+    """Return a line for the directories that are left as they are."""
+    left = [
+        f"{path} ({'cordoned' if total else 'of unknown size'})"
+        for place, (path, total) in enumerate(zip(held.paths, held.totals, strict=True))
+        if place not in places
+    ]
+    closed = [held.paths[place] for place in places if place not in held.open]
+    lines = [f"broker {held.broker.id}: left as they are: {some(left)}"] if left else []
+    return lines + (
+        [f"broker {held.broker.id}: cordoned, so they only give: {some(closed)}"] if closed else []
+    )

@@ -1,0 +1,108 @@
+"""What brokers hold in their log directories, read from a snapshot."""
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+from planner.model.snapshot import TOPIC_PARTITION, Broker, LogDir, Partition, Snapshot
+from planner.proposals.disks.goal import DiskGoal
+from planner.proposals.disks.result import LeftReplica
+
+UNKNOWN_DIR = -1
+NOT_CHOSEN = ""
+"""The reason of replicas that may not move, and that are not named."""
+
+
+class HeldReplica(NamedTuple):
+    """A replica, its bytes, the position of its directory, and why it cannot move; None if it can."""
+
+    partition: TOPIC_PARTITION
+    size: int
+    place: int
+    reason: str | None = None
+
+
+class BrokerDirs:
+    """The log directories of a broker by position, in order of path, and its replicas."""
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        known = sorted((broker.dirs or {}).items())
+        self.paths: tuple[str, ...] = tuple(path for path, _ in known)
+        self.dirs: tuple[LogDir, ...] = tuple(each for _, each in known)
+        self.place_of = {path: place for place, path in enumerate(self.paths)}
+        self.replicas: list[HeldReplica] = []
+        self.unknown_sizes = 0
+
+    @cached_property
+    def totals(self) -> tuple[int, ...]:
+        """Bytes of each volume; 0 where they are not known."""
+        return tuple(each.total if is_sized(each) and each.total else 0 for each in self.dirs)
+
+    @cached_property
+    def used(self) -> tuple[int, ...]:
+        """Bytes that are used on each volume, by replicas and other files; 0 where they are not known."""
+        return tuple(
+            total - (each.usable or 0) if total else 0
+            for total, each in zip(self.totals, self.dirs, strict=True)
+        )
+
+    @property
+    def open(self) -> tuple[int, ...]:
+        """The positions of directories that may receive replicas."""
+        rows = enumerate(zip(self.dirs, self.totals, strict=True))
+        return tuple(place for place, (each, total) in rows if total and not each.cordoned)
+
+    def movable(self, places: Iterable[int]) -> list[HeldReplica]:
+        """Return the replicas in these directories that may move, in order of topic and partition."""
+        wanted = {*places}
+        return sorted(each for each in self.replicas if each.place in wanted and each.reason is None)
+
+    def left(self, places: Iterable[int]) -> list[LeftReplica]:
+        """Return the chosen replicas of these directories, and of unknown ones, that cannot move."""
+        wanted = {*places, UNKNOWN_DIR}
+        return [
+            LeftReplica(*each.partition, self.broker.id, each.reason)
+            for each in sorted(self.replicas, key=lambda each: each.partition)
+            if each.reason and each.place in wanted
+        ]
+
+
+def is_sized(log_dir: LogDir) -> bool:
+    """Whether the broker reports the size of the directory's volume."""
+    return log_dir.total is not None and log_dir.usable is not None
+
+
+def held_by(snapshot: Snapshot, brokers: Iterable[int], goal: DiskGoal) -> Mapping[int, BrokerDirs]:
+    """Return what each of these brokers holds."""
+    held = {each: BrokerDirs(snapshot.brokers[each]) for each in brokers}
+    for key, row in snapshot.partitions.items():
+        if not held.keys().isdisjoint(row.replicas):
+            _add(held, key, row, _reason(row, goal))
+    return held
+
+
+def _add(held: Mapping[int, BrokerDirs], key: TOPIC_PARTITION, row: Partition, reason: str | None) -> None:
+    sizes, log_dirs = row.sizes, row.log_dirs
+    for position, broker in enumerate(row.replicas):
+        if (dirs := held.get(broker)) is None:
+            continue
+        size = None if sizes is None else sizes[position]
+        path = None if log_dirs is None else log_dirs[position]
+        place = UNKNOWN_DIR if path is None else dirs.place_of.get(path, UNKNOWN_DIR)
+        why = reason
+        if reason is None and broker in row.failed:
+            why = "their log directory has failed"
+        elif reason is None and place == UNKNOWN_DIR:
+            why = "their log directory is not known"
+        dirs.unknown_sizes += size is None
+        dirs.replicas.append(HeldReplica(key, row.size if size is None else size, place, why))
+
+
+def _reason(row: Partition, goal: DiskGoal) -> str | None:
+    """Return why replicas of a partition cannot move; None if they can."""
+    if not goal.may_move(row.topic, row.partition):
+        return NOT_CHOSEN
+    if row.deleting:
+        return "their topic waits for its deletion"
+    return None if row.settled else "being reassigned or queued"

@@ -1,0 +1,79 @@
+"""`reassignd propose disks`: moves between the log directories of brokers (docs/proposals.md)."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from common.wording import as_json, counted
+from planner.disk_proposing import propose_disks, read_disk_goal
+from planner.proposals.disks.disk_text import HEAD, as_dict, dir_rows, summary
+from planner.proposals.disks.plan_text import plan_json, rollback_json
+from planner.proposals.disks.result import DiskProposal, PartialDisksError
+from reassignd.commands.cluster_source import Source
+from reassignd.commands.options import JSON
+from reassignd.commands.output import echo
+from reassignd.commands.propose_execute import Execution
+from reassignd.commands.table import columns
+from reassignd.config.errors import CommandError
+
+if TYPE_CHECKING:
+    from reassignd.client import Client
+
+
+def disks(
+    client: "Client",
+    source: Source,
+    words: Sequence[str],
+    options: Mapping[str, Any],
+    files: tuple[Path | None, Path | None],
+    output_format: str,
+) -> int:
+    """Propose moves, print them, and write them to the files: the plan and its rollback.
+
+    Raises ProposalError, PlanError, CommandError.
+    """
+    goal = read_disk_goal(words, options)
+    try:
+        proposal = propose_disks(source.read(client), goal)
+    except PartialDisksError as error:
+        # Its lines about what stays are the error, except in JSON, which is complete.
+        _show(error.proposal if output_format == JSON else error.proposal._replace(short=()), output_format)
+        raise
+    for path, text in zip(files, (plan_json(proposal), rollback_json(proposal)), strict=True):
+        if path is not None:
+            _write(path, text)
+    _show(proposal, output_format)
+    if files[0] is not None and output_format != JSON:
+        moves = counted(len(proposal.moves), "replica")
+        echo(f"\n{files[0]}: {moves}; execute it with kafka-reassign-partitions.sh")
+    return 0
+
+
+def check_execution(execution: Execution, *, spark: bool) -> None:
+    """Raise UsageError for options that moves between directories do not know."""
+    if execution.execute or execution.dry_run:
+        option = "--execute" if execution.execute else "--dry-run"
+        raise click.UsageError(
+            f"{option} cannot be used with disks: write the plan with --output, and execute it with"
+            " kafka-reassign-partitions.sh"
+        )
+    if spark:
+        raise click.UsageError("disks reads the cluster without Spark: leave out --master and --remote")
+
+
+def _show(proposal: DiskProposal, output_format: str) -> None:
+    if output_format == JSON:
+        moves = [each._asdict() for each in proposal.moves]
+        echo(as_json(as_dict(proposal) | {"moves": moves}))
+        return
+    for line in [*summary(proposal), "", *columns(HEAD, dir_rows(proposal))]:
+        echo(line)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text + "\n", "utf-8")
+    except OSError as error:
+        raise CommandError(f"cannot write {path}: {error.strerror}") from error
