@@ -66,9 +66,15 @@ def propose_disks(snapshot: Snapshot, goal: DiskGoal) -> DiskProposal:
     return solve_disks(snapshot, goal)
 
 
-def _read_dirs(texts: Iterable[str]) -> Iterable[BrokerDir]:
-    """Read `3:/data2,4:/data1`; a comma within a path is a part of it. Raises ProposalError."""
+def _read_dirs(texts: Iterable[str | tuple[int, str]]) -> Iterable[BrokerDir]:
+    """Read `3:/data2,4:/data1`; a comma within a path is a part of it. Raises ProposalError.
+
+    A pair stays as it is.
+    """
     for text in texts:
+        if not isinstance(text, str):
+            yield text[0], text[1]
+            continue
         for each in re.split(r",(?=\d+:)", text):
             broker, _, path = each.partition(":")
             if not (broker.isascii() and broker.isdecimal()) or not path:

@@ -2,7 +2,8 @@
 
 `python -m reassignd.workers.proposal_worker`.
 
-stdout gets a line of figures or of reasons, then the plan and its rollback, a line each.
+stdout gets a line of figures or of reasons, then the plan and its rollback, a line each, and a line of the
+moves if they are between log directories.
 """
 
 import json
@@ -12,12 +13,16 @@ from typing import Any, BinaryIO
 
 from common.plan_errors import PlanError
 from controller.model.limits import PlanLimits
+from planner.disk_proposing import propose_disks, read_disk_goal
 from planner.model.snapshot import Snapshot, parse_snapshot
 from planner.plan import forecast
+from planner.proposals.disks import disk_text, plan_text
+from planner.proposals.disks.plan_text import moves_json
+from planner.proposals.disks.result import DiskProposal
 from planner.proposals.problem.goal import MissingSolverError, ProposalError
 from planner.proposals.proposal_text import as_dict, plan_json, rollback_json, summary
 from planner.proposals.result import Proposal
-from planner.proposing import propose_for, read_goal_options
+from planner.proposing import DISKS, propose_for, read_goal_options
 from reassignd.workers.processes import serve, until_end
 
 LISTED = 1_000
@@ -31,6 +36,10 @@ def work(lines: Iterator[bytes], answers: BinaryIO) -> None:
     request = json.loads(next(lines))
     try:
         snapshot = parse_snapshot("the cluster", until_end(lines))
+        if DISKS in request["goals"]:
+            disk_goal = read_disk_goal(request["goals"], request["options"])
+            _write_disks(answers, propose_disks(snapshot, disk_goal))
+            return
         proposal = propose_for(snapshot, read_goal_options(request["goals"], request["options"]))
     except ProposalError as error:
         more = len(error.reasons) - MOST_REASONS
@@ -44,6 +53,20 @@ def work(lines: Iterator[bytes], answers: BinaryIO) -> None:
     answers.writelines(
         plan.encode() + b"\n" for plan in (plan_json(proposal.changes), rollback_json(proposal.changes))
     )
+
+
+def _write_disks(answers: BinaryIO, proposal: DiskProposal) -> None:
+    """Write figures, then the plan, its rollback, and the moves, a line each."""
+    figures = disk_text.as_dict(proposal)
+    left_out = figures["left_out"]
+    more = {
+        "summary": disk_text.summary(proposal),
+        "left_out": left_out[:LISTED],
+        "left_out_replicas": len(left_out),
+    }
+    _write(answers, {"disks": figures | more})
+    texts = plan_text.plan_json(proposal), plan_text.rollback_json(proposal), moves_json(proposal.moves)
+    answers.writelines(text.encode() + b"\n" for text in texts)
 
 
 def _figures(snapshot: Snapshot, proposal: Proposal, request: Mapping[str, Any]) -> dict[str, Any]:

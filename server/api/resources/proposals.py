@@ -25,6 +25,7 @@ from server.api.shared.errors import HttpError
 from server.api.shared.forecasts import ForecastRate, applying_rates, forecast_rate, scheduled_seconds
 from server.api.shared.plans import check_plan, refuse
 from server.api.shared.proposals import (
+    DiskMoves,
     Kept,
     Proposal,
     ProposalRequest,
@@ -68,8 +69,8 @@ async def begin(call: Call, body: ProposalRequest) -> Kept:
     if not goals and body.relieve_over is None:
         raise HttpError(
             400,
-            "no goal: give at least one of drain, demote, relieve, add, to, balance, rf, racks, repair"
-            " and leaders",
+            "no goal: give at least one of drain, demote, relieve, add, to, balance, rf, racks, repair,"
+            " leaders and disks",
         )
     await call.refresh()
     partitions = sum(map(len, call.state.cluster.partitions.values()))
@@ -115,6 +116,14 @@ async def rollback(call: Call) -> Response:
     return json_in_pieces(_ready(call).rollback)
 
 
+async def moves(call: Call) -> Response:
+    """Return the moves between log directories."""
+    kept = _ready(call)
+    if kept.disks is None:
+        raise HttpError(404, f"Proposal {kept.id} is not about log directories.")
+    return json_in_pieces(kept.moves)
+
+
 async def execute(call: Call, options: JobOptions) -> Response:
     """Submit the plan as a job. Refused if a partition that it changes is not where it was."""
     return await submit_kept(call, _ready(call), options)
@@ -126,6 +135,8 @@ async def submit_kept(call: Call, kept: Kept, options: JobOptions) -> Response:
     async with kept.executing:
         if kept.job is not None:
             raise HttpError(409, f"Proposal {kept.id} is executed by job {kept.job}.")
+        if kept.disks is not None:
+            raise HttpError(501, f"Execute the plan of proposal {kept.id} with kafka-reassign-partitions.")
         if kept.figures is None or not kept.figures.partitions:
             raise HttpError(409, f"Proposal {kept.id} changes nothing.")
         await call.refresh()
@@ -181,7 +192,10 @@ def words(body: ProposalRequest) -> list[str]:
     goals += [name for name in ("balance", "racks", "repair", "leaders") if getattr(body, name)]
     factors = [] if body.rf is None else [str(body.rf)]
     factors += [f"{each.factor}:{each.topics}" for each in body.factors]
-    return goals + (["rf", *factors] if factors else [])
+    goals += ["rf", *factors] if factors else []
+    if body.disks is not None:
+        goals += ["disks", _ids(body.disks.brokers)] if body.disks.brokers else ["disks"]
+    return goals
 
 
 def options(body: ProposalRequest) -> dict[str, Any]:
@@ -212,6 +226,7 @@ def options(body: ProposalRequest) -> dict[str, Any]:
         "relieve": body.relieve_over,
         "relieve_to": body.relieve_to,
         "allow_partial": body.allow_partial,
+        "empty": None if body.disks is None else [(each.broker, each.dir) for each in body.disks.empty],
     }
 
 
@@ -304,6 +319,9 @@ ENDPOINTS = (
     Endpoint("DELETE", _PATH, "Forget a proposal, or cancel it.", delete, Proposals),
     Endpoint("GET", f"{_PATH}/plan", "Get the plan of a proposal.", plan, Plan),
     Endpoint("GET", f"{_PATH}/rollback", "Get the plan that restores the present replicas.", rollback, Plan),
+    Endpoint(
+        "GET", f"{_PATH}/moves", "Get the moves between log directories of a proposal.", moves, DiskMoves
+    ),
     Endpoint(
         "POST",
         f"{_PATH}/again",

@@ -71,8 +71,27 @@ class TopicFactor(Struct, forbid_unknown_fields=True):
     topics: Annotated[str, Meta(description="Regular expression of their whole names.")]
 
 
+class NamedDir(Struct, forbid_unknown_fields=True):
+    """A log directory of a broker."""
+
+    broker: Annotated[int, Meta(ge=0, le=2**31 - 1)]
+    dir: Annotated[str, Meta(min_length=1, description="Its path.")]
+
+
+class DiskRequest(Struct, forbid_unknown_fields=True):
+    """Moves between the log directories of a broker."""
+
+    brokers: Annotated[
+        Ids, Meta(description="Brokers whose directories are evened out; all brokers, if it is empty.")
+    ] = []
+    empty: Annotated[
+        list[NamedDir],
+        Meta(max_length=1000, description="Instead: directories that must hold no replica."),
+    ] = []
+
+
 class ProposalRequest(Struct, forbid_unknown_fields=True):
-    """A goal: one or several of drain, demote, relieve, add, balance, rf, racks, repair and leaders, with the options of `reassignd propose`."""  # noqa: E501 (part of the OpenAPI document)
+    """A goal: one or several of drain, demote, relieve, add, balance, rf, racks, repair and leaders, or disks alone, with the options of `reassignd propose`."""  # noqa: E501 (part of the OpenAPI document)
 
     drain: Annotated[Ids, Meta(description="Brokers that must hold no replica.")] = []
     demote: Annotated[
@@ -85,7 +104,10 @@ class ProposalRequest(Struct, forbid_unknown_fields=True):
     relieve_to: (
         Annotated[
             str,
-            Meta(description="How full relieved brokers may be; 75% by default, unless `by` is given."),
+            Meta(
+                description="How full relieved brokers may be; 75% by default, unless `by` is given. With"
+                " `empty` of `disks`: how full the other directories may get; 80% by default."
+            ),
         ]
         | None
     ) = None
@@ -98,7 +120,10 @@ class ProposalRequest(Struct, forbid_unknown_fields=True):
     ) = None
     allow_partial: Annotated[
         bool,
-        Meta(description="Accept a plan after which relieved brokers, or loads of `by`, are still too high."),
+        Meta(
+            description="Accept a plan after which relieved brokers, or loads of `by`, are still too high, or"
+            " directories to be emptied still hold what fits nowhere."
+        ),
     ] = False
     add: Annotated[Ids, Meta(description="New brokers; replicas are evened out.")] = []
     balance: Annotated[bool, Meta(description="Even out replicas and preferred leaders.")] = False
@@ -112,6 +137,13 @@ class ProposalRequest(Struct, forbid_unknown_fields=True):
         bool, Meta(description="Replace the replicas that are lost, and nothing else; without other goals.")
     ] = False
     leaders: Annotated[bool, Meta(description="Even out preferred leaders; no data moves.")] = False
+    disks: (
+        Annotated[
+            DiskRequest,
+            Meta(description="Even out the log directories of brokers, or empty some. Without other goals."),
+        ]
+        | None
+    ) = None
     to: Annotated[
         Ids,
         Meta(
@@ -306,6 +338,66 @@ class ProposalFigures(Struct):
     forecast: ProposalForecast | None
 
 
+class DiskMove(Struct):
+    """A replica that moves to another log directory of its broker."""
+
+    topic: str
+    partition: int
+    broker: int
+    source: str
+    target: str
+    bytes: int
+
+
+class DiskMoves(Struct):
+    """Moves between log directories."""
+
+    moves: list[DiskMove]
+
+
+class ProposedDir(Struct):
+    """A log directory before and after the moves, in bytes of its volume."""
+
+    broker: int
+    path: str
+    total: Annotated[int | None, Meta(description="Null if the broker does not report it.")]
+    before: Annotated[int | None, Meta(description="What is used, also by other files.")]
+    after: int | None
+    replicas_before: int
+    replicas_after: int
+    gains: int
+    losses: int
+    least: Annotated[int | None, Meta(description="What should be used at least; null if that is open.")]
+    most: Annotated[int | None, Meta(description="What should be used at most; null if that is open.")]
+    cordoned: bool
+
+
+class LeftReplica(Struct):
+    """A replica that stays in its directory, and why."""
+
+    topic: str
+    partition: int
+    broker: int
+    reason: str
+
+
+class DiskFigures(Struct):
+    """Moves between log directories in numbers."""
+
+    moves: Annotated[int, Meta(description="Replicas that move.")]
+    bytes: int
+    bytes_bound: Annotated[
+        int, Meta(description="Nothing that comes as near to the goal copies fewer bytes.")
+    ]
+    fewest_bytes_proven: bool
+    dirs: list[ProposedDir]
+    left_out: Annotated[list[LeftReplica], Meta(description="The first 1,000 of them.")]
+    left_out_replicas: int
+    short: Annotated[list[str], Meta(description="What is not reached, and why.")]
+    notes: list[str]
+    summary: Annotated[list[str], Meta(description="The proposal in words.")]
+
+
 class Proposal(Struct):
     """A proposal. Nothing moves until it is executed."""
 
@@ -319,6 +411,9 @@ class Proposal(Struct):
     reasons: Annotated[list[str], Meta(description="Why there is no plan.")]
     job: Annotated[int | None, Meta(description="The job that executes it.")]
     figures: ProposalFigures | None
+    disks: Annotated[DiskFigures | None, Meta(description="Instead of figures, if the goal is `disks`.")] = (
+        None
+    )
 
 
 class Proposals(Struct):
@@ -344,12 +439,13 @@ class _Answer(msgspec.Struct):
     """The first line of an answer."""
 
     figures: ProposalFigures | None = None
+    disks: DiskFigures | None = None
     reasons: list[str] = []
 
 
 @dataclass(slots=True)
 class Kept:
-    """One proposal. `plan` and `rollback` are plans in JSON."""
+    """One proposal. `plan` and `rollback` are plans in JSON, `moves` those of `disks`."""
 
     id: int
     goals: Sequence[str]
@@ -363,11 +459,13 @@ class Kept:
     ended: float | None = None
     reasons: Sequence[str] = ()
     figures: ProposalFigures | None = None
+    disks: DiskFigures | None = None
     request: ProposalRequest = field(default_factory=ProposalRequest)
     rate_origin: RateOrigin | None = None
     """Where the rate of the forecast is known from."""
     plan: memoryview = EMPTY
     rollback: memoryview = EMPTY
+    moves: memoryview = EMPTY
     unsized: set[tuple[str, int]] | None = None
     """Partitions whose sizes are not known, if they are to be noted. The plan counts them as 0 bytes."""
     asked: str = ""
@@ -469,6 +567,7 @@ class ProposalStore:
             reasons=list(kept.reasons),
             job=kept.job,
             figures=kept.figures,
+            disks=kept.disks,
         )
 
     async def _run(self, kept: Kept, lines: Callable[[Kept], AsyncIterable[bytes]]) -> None:
@@ -487,17 +586,19 @@ class ProposalStore:
         # Views, since copies of large plans would hold the event loop.
         view, end = memoryview(output), output.find(b"\n")
         answer = msgspec.json.decode(view[:end] if end >= 0 else view, type=_Answer)
-        kept.figures, kept.reasons = answer.figures, answer.reasons
-        if answer.figures is None:
+        kept.figures, kept.disks, kept.reasons = answer.figures, answer.disks, answer.reasons
+        if answer.figures is None and answer.disks is None:
             kept.state = ProposalState.FAILED
             return
         middle = output.find(b"\n", end + 1)
-        kept.plan, kept.rollback = view[end + 1 : middle], view[middle + 1 : output.rfind(b"\n")]
+        last = output.find(b"\n", middle + 1)
+        kept.plan, kept.rollback = view[end + 1 : middle], view[middle + 1 : last]
+        kept.moves = view[last + 1 : output.rfind(b"\n")]
         kept.state = ProposalState.READY
 
     def _drop_old(self) -> None:
         newest_first, size = self.newest_first(), 0
         for place, kept in enumerate(newest_first):
-            size += len(kept.plan) + len(kept.rollback)
+            size += len(kept.plan) + len(kept.rollback) + len(kept.moves)
             if place and not kept.open and (place >= MAX_KEPT or size > MAX_BYTES):
                 del self._kept[kept.id]

@@ -10,6 +10,7 @@ from reassignd.workers import proposal_worker
 from reassignd.workers.processes import END_OF_REQUEST
 from reassignd.workers.proposal_worker import MOST_REASONS, work
 from tests.planner.proposals.builders import cluster
+from tests.planner.proposals.disks.builders import disks
 from tests.reassignd.shell import Shell
 
 
@@ -32,6 +33,27 @@ def test_the_answer_is_figures_plan_and_rollback() -> None:
     assert (figures["forecast"]["waves"], figures["forecast"]["seconds"]) == (2, 0.2)
     assert [row["replicas"] for row in plan["partitions"]] == [[2, 3], [2, 3]]
     assert [row["replicas"] for row in rollback["partitions"]] == [[1, 2], [1, 2]]
+
+
+def test_moves_between_directories_are_answered_with_a_line_more() -> None:
+    [first, plan, rollback, moves] = answered(disks(a=[20, 20], b=[]), "disks")
+    assert (first["disks"]["moves"], first["disks"]["bytes"], first["disks"]["left_out_replicas"]) == (
+        1,
+        20,
+        0,
+    )
+    assert plan["partitions"][0]["log_dirs"] == ["/b"]
+    assert rollback["partitions"][0]["log_dirs"] == ["/a"]
+    assert [(each["source"], each["target"], each["bytes"]) for each in moves["moves"]] == [("/a", "/b", 20)]
+
+
+def test_directories_that_cannot_be_emptied_are_reasons() -> None:
+    asked = {"goals": ["disks"], "options": {"empty": [[1, "/a"]]}}
+    output = io.BytesIO()
+    full = disks(a=[30], b=[60])
+    work(iter([json.dumps(asked).encode(), *lines(full), END_OF_REQUEST]), output)
+    [answer] = map(json.loads, output.getvalue().splitlines())
+    assert answer["reasons"][0].startswith("broker 1: /a keeps 1 replica (30 B)")
 
 
 def test_reasons_are_listed_up_to_a_number() -> None:

@@ -93,7 +93,7 @@ async def test_the_computation_gets_goals_options_limits_and_the_cluster(client:
         "skip_moving": True,
         "by": "both", "byte_tolerance": "2%", "max_bytes": "1GiB", "headroom": "20%", "strict_racks": True,
         "strict_sizes": False, "relieve": None, "relieve_to": None, "allow_partial": False,
-        "tolerance_of": [], "at": None, "allow_unknown": False,
+        "tolerance_of": [], "at": None, "allow_unknown": False, "empty": None,
             "spread": "topic", "minimize": "bytes",
     }  # fmt: skip
     assert request["bandwidth"] is None
@@ -197,8 +197,8 @@ async def test_a_computation_that_breaks_is_a_reason(client: ProposalClient) -> 
         (
             {},
             (
-                "no goal: give at least one of drain, demote, relieve, add, to, balance, rf, racks, repair"
-                " and leaders"
+                "no goal: give at least one of drain, demote, relieve, add, to, balance, rf, racks, repair,"
+                " leaders and disks"
             ),
         ),
         ({"rf": 0}, "rf"),
@@ -353,3 +353,60 @@ async def test_brokers_are_relieved_by_name_or_above_a_level() -> None:
     assert proposals.words(named) == ["relieve", "7,8"]
     above = proposals.options(ProposalRequest(relieve_over="85%:75%", allow_partial=True))
     assert (above["relieve"], above["allow_partial"]) == ("85%:75%", True)
+
+
+DIR = {
+    "broker": 1, "path": "/a", "total": 100, "before": 60, "after": 20, "replicas_before": 3,
+    "replicas_after": 1, "gains": 0, "losses": 2, "least": 18, "most": 22, "cordoned": False
+}  # fmt: skip
+DISK_FIGURES = {
+    "moves": 2, "bytes": 40, "bytes_bound": 40, "fewest_bytes_proven": True, "dirs": [DIR], "left_out": [],
+    "left_out_replicas": 0, "short": [], "notes": [], "summary": ["moves 2 replicas"],
+}  # fmt: skip
+MOVES = {
+    "moves": [{"topic": "foo", "partition": 0, "broker": 1, "source": "/a", "target": "/b", "bytes": 20}]
+}
+
+
+@pytest.fixture
+def of_disks(client: ProposalClient) -> ProposalClient:
+    """Proposes moves between directories."""
+    lines: list[dict[str, Any]] = [{"disks": DISK_FIGURES}, PLAN, {**PLAN, "version": 1}, MOVES]
+    client.answer = b"\n".join(json.dumps(line).encode() for line in lines) + b"\n"
+    return client
+
+
+PLAN = {"version": 1, "partitions": [{"topic": "foo", "partition": 0, "replicas": [1], "log_dirs": ["/b"]}]}
+
+
+async def test_moves_between_directories_have_figures_of_their_own(of_disks: ProposalClient) -> None:
+    proposal = await of_disks.post("/v1/proposals", {"disks": {"brokers": [1, 2]}})
+    assert (proposal["goals"], proposal["figures"], proposal["disks"]) == (
+        ["disks", "1,2"],
+        None,
+        DISK_FIGURES,
+    )
+    assert await of_disks.get("/v1/proposals/1/plan") == PLAN
+    assert await of_disks.get("/v1/proposals/1/moves") == MOVES
+
+
+async def test_directories_to_empty_are_handed_over(of_disks: ProposalClient) -> None:
+    body = {"disks": {"empty": [{"broker": 3, "dir": "/data,4:x"}]}, "relieve_to": "90%"}
+    await of_disks.post("/v1/proposals", body)
+    request = json.loads(b"".join(of_disks.inputs[0]).splitlines()[0])
+    assert (request["goals"], request["options"]["empty"]) == (["disks"], [[3, "/data,4:x"]])
+    assert request["options"]["relieve_to"] == "90%"
+
+
+async def test_moves_between_directories_are_not_executed_as_a_plan_of_brokers(
+    of_disks: ProposalClient,
+) -> None:
+    await of_disks.post("/v1/proposals", {"disks": {}})
+    status, answer = await of_disks.ask("POST", "/v1/proposals/1/execute")
+    assert (status, "kafka-reassign-partitions" in json.dumps(answer)) == (501, True)
+
+
+async def test_other_proposals_have_no_moves_between_directories(client: ProposalClient) -> None:
+    await client.post("/v1/proposals", DRAIN)
+    status, answer = await client.ask("GET", "/v1/proposals/1/moves")
+    assert (status, "is not about log directories" in json.dumps(answer)) == (404, True)
