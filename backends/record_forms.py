@@ -30,6 +30,7 @@ from controller.model.cluster import (
     UpstreamStep,
     row_maker,
 )
+from controller.model.load_hours import LoadHours
 from controller.model.tasks import DryRun, UserTask
 from controller.model.upstream_step import Stage
 from controller.scheduling.limits import limits_text, parse_limits
@@ -365,6 +366,9 @@ FORMS: dict[type[Record], RecordForm] = {
     ),
     DryRun: RecordForm(
         "dry_runs", DryRun._fields, 1, tuple, lambda row: DryRun(*row), lambda key: (key,)
+    ),
+    LoadHours: RecordForm(
+        "load_hours", LoadHours._fields, 1, tuple, lambda row: LoadHours(*row), lambda key: (key,)
     ),
 }  # fmt: skip
 """Forms by kind of record, in the order of loading: topics before their partitions."""

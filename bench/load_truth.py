@@ -22,11 +22,11 @@ from pyarrow import compress
 from backends.client.handshake import ClientSettings
 from backends.load import columns
 from backends.load.asking import BrokerFrames
-from backends.load.profile_file import ProfileFile
+from backends.load.kept_hours import KeptHours
 from backends.load.sampler import Sampler, Timing
 from backends.state_topic.kafka_log import KafkaStateLog
 from backends.upstream.client import UpstreamClient
-from bench.load_sampler import rounds
+from bench.load_sampler import drop, rounds
 from common.address import Address
 from common.clock import RealClock, wall_clock
 from common.off_loop import WorkerThread
@@ -245,7 +245,8 @@ async def compare(
     await asyncio.to_thread(commit, consumer, 0)
     await asyncio.to_thread(look)
     brokers = BrokerFrames(state, ClientSettings(), clock)
-    sampler = Sampler(brokers, state, off_loop, clock, wall_clock, timing, ProfileFile(None), ())
+    hours = KeptHours({}, drop, off_loop)
+    sampler = Sampler(brokers, state, off_loop, clock, wall_clock, timing, hours, ())
     run = spawn(sampler.run(), "load")
     await rounds(sampler, 1)
     producers = Producers(client)

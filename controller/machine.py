@@ -27,6 +27,7 @@ from controller.cluster.external_changes import (
 )
 from controller.cluster.isr import alter_partition
 from controller.cluster.leaders import elect_leaders, rebalance_leaders
+from controller.cluster.load import hours_measured
 from controller.cluster.topics import create_partitions, create_topics
 from controller.execution.pacing import pace_measured
 from controller.execution.throttle import adjust_throttle
@@ -40,7 +41,7 @@ from controller.gateway.throttle import (
     request_throttle,
     throttle_read,
 )
-from controller.messages import events, job_events, task_events
+from controller.messages import events, job_events, load_events, task_events
 from controller.messages.event import AnyEvent
 from controller.pace.readings import PaceMeasured
 from controller.reassignment.jobs import (
@@ -124,6 +125,7 @@ _HANDLERS: dict[type[AnyEvent], Handler[Any]] = dict(
         _handler(job_events.Reorder, reorder),
         _handler(job_events.Prune, prune),
         _handler(task_events.TaskEnded, task_ended),
+        _handler(load_events.HoursMeasured, hours_measured),
         _handler(events.Stalled, _stalled),
         _handler(events.Continue, _continue),
         _handler(events.PeriodChanged, _period_changed),

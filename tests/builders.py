@@ -89,6 +89,7 @@ def records(state: State) -> list[Record]:
         *state.gateway.steps.values(),
         *state.tasks.results.values(),
         *state.tasks.dry_runs.values(),
+        *state.load_hours.values(),
         *([Paused(True)] if state.orders.paused else []),
     ]
 

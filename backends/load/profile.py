@@ -77,6 +77,15 @@ class Profile:
         copy_rows(self, moved, known, rows[known])
         return moved
 
+    def fill(self, rows: Ints, bytes_in: Rates, bytes_out: Rates | None = None) -> None:
+        """Set the hours of these rows, as they were kept."""
+        self._mean = None
+        self.bytes_in[:, rows] = bytes_in
+        if bytes_out is not None:
+            if self.bytes_out is None:
+                self.bytes_out = np.full_like(self.bytes_in, np.nan)
+            self.bytes_out[:, rows] = bytes_out
+
     def add(self, rows: Ints, wrote: Floats, seconds: Floats) -> None:
         """Add what was written in this hour."""
         self._wrote[rows] += wrote

@@ -16,11 +16,11 @@ from backends.load.appended import Appended
 from backends.load.asking import Brokers
 from backends.load.columns import Answer, Samples
 from backends.load.groups import Groups
+from backends.load.kept_hours import KeptHours
 from backends.load.layout import Layout, Topic
 from backends.load.policies import Policies
 from backends.load.problems import Problems, refusal
 from backends.load.profile import hour_of, hour_of_day
-from backends.load.profile_file import ProfileFile
 from backends.load.split import known_sums, split
 from backends.load.view import View
 from backends.load.wire import (
@@ -73,11 +73,11 @@ class Sampler:
         clock: Clock,
         wall_ms: Callable[[], int],
         timing: Timing,
-        file: ProfileFile,
+        hours: KeptHours,
         sources: Sequence[Source],
     ) -> None:
         self._brokers, self._state, self._off_loop = brokers, state, off_loop
-        self._clock, self._wall_ms, self._timing, self._file = clock, wall_ms, timing, file
+        self._clock, self._wall_ms, self._timing, self._hours = clock, wall_ms, timing, hours
         self._sources, self._told = sources, NOTHING
         self._asked: object = None
         """The setting of the source that was asked last."""
@@ -102,26 +102,24 @@ class Sampler:
 
     async def run(self) -> None:
         """Sample until cancelled."""
-        self.samples = await self._off_loop.run(self._file.load, self._wall_ms())
-        try:
-            while True:
-                began = self._clock.now()
-                try:
-                    await self._round()
-                # Of what nobody has thought of: it is logged once, and the next round may do better.
-                except Exception as error:  # noqa: BLE001
-                    self._problems.add(f"load is not measured: {error!r}")
-                    self._problems.log(exc_info=error)
-                self.summary = self.summary._replace(
-                    problems=[*self._problems.lines(), *self._group_problems.lines()]
-                )
-                spent = self._clock.now() - began
-                await self._clock.sleep(max(self._timing.sample - spent, self._timing.sample / 10))
-        finally:
-            await self._off_loop.run(self._file.save, self.samples, self._wall_ms())
+        while True:
+            began = self._clock.now()
+            try:
+                await self._round()
+            # Of what nobody has thought of: it is logged once, and the next round may do better.
+            except Exception as error:  # noqa: BLE001
+                self._problems.add(f"load is not measured: {error!r}")
+                self._problems.log(exc_info=error)
+            self.summary = self.summary._replace(
+                problems=[*self._problems.lines(), *self._group_problems.lines()]
+            )
+            spent = self._clock.now() - began
+            await self._clock.sleep(max(self._timing.sample - spent, self._timing.sample / 10))
 
     async def _round(self) -> None:
         self._problems.begin()
+        if not self._rounds:
+            self.samples = await self._hours.restore(self._wall_ms())
         await self._follow_clocks()
         await self._follow_topics()
         live = sorted(self._state.cluster.live)
@@ -196,7 +194,7 @@ class Sampler:
             samples, ended = self.samples, hour_of_day(self._hour * 3_600_000)
             self._hour = hour
             await self._off_loop.run(samples.profile.end_hour, ended)
-            await self._off_loop.run(self._file.save, samples, wall)
+            await self._hours.keep(samples, wall)
 
     async def _follow_topics(self) -> None:
         """Take the present topics and leaders."""

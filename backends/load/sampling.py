@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from common.clock import Clock
@@ -25,6 +24,7 @@ from controller.model.configs import (
     labelled_items,
 )
 from controller.model.load import LoadPage, LoadRow, LoadSort, LoadSummary, LoadUnit, Rates
+from controller.ports import SubmitEvent
 from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import State
 
@@ -53,8 +53,8 @@ class Setup(NamedTuple):
     off_loop: OffLoop
     clock: Clock
     wall_ms: Callable[[], int]
-    folder: Path | None
-    """Where the profile of the days is kept; None: it is not kept."""
+    submit: SubmitEvent
+    """Gives events to the controller, which keeps the hours of the day."""
     login: Callable[[str], str] = lambda _: ""
     """Returns the header with the login for the URL of a Prometheus; empty for none."""
     timing: "Timing | None" = None
@@ -138,7 +138,7 @@ class LoadSampling:
                 log.warning("%s", NO_NUMPY)
             self._problem = NO_NUMPY
             return
-        from backends.load.profile_file import ProfileFile
+        from backends.load.kept_hours import KeptHours
         from backends.load.sampler import Sampler, Timing
 
         setup = self._setup
@@ -150,7 +150,7 @@ class LoadSampling:
             setup.clock,
             setup.wall_ms,
             setup.timing or Timing(),
-            ProfileFile(setup.folder),
+            KeptHours(setup.state.load_hours, setup.submit, setup.off_loop),
             self._sources(brokers),
         )
 

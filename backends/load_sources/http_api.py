@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import cache
-from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import DecodeError, Struct, field
@@ -32,7 +31,7 @@ class Series(NamedTuple):
 
 
 class Vector(NamedTuple):
-    """What a query has found, without what is not a number."""
+    """What a query has found."""
 
     series: Sequence[Series]
     at: float
@@ -82,7 +81,7 @@ def read_vector(body: bytes) -> Vector:
         raise OSError(f"its answer is a {answer.data.kind} in place of a vector")
     series = [Series(each.metric, _number(each.value[1])) for each in answer.data.result]
     at = max((each.value[0] for each in answer.data.result), default=0.0)
-    return Vector([each for each in series if isfinite(each.value)], at)
+    return Vector(series, at)
 
 
 def _number(text: str) -> float:

@@ -6,6 +6,7 @@ measured has no figures.
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import isfinite, isnan, nan
 from statistics import fmean
 from typing import NamedTuple
 
@@ -104,7 +105,7 @@ class _Reading:
 
     def __init__(self, instances: Instances, vectors: Mapping[str, Vector], report: Report) -> None:
         self._instances, self._vectors = instances, vectors
-        self._doubts = Doubts("Prometheus", report)
+        self._report, self._doubts = report, Doubts("Prometheus", report)
         self._matched: list[str] = []
         self._strangers: dict[str, set[str]] = {OUT: set(), CPU: set()}
         """By figure, instances that are none of the brokers."""
@@ -132,6 +133,10 @@ class _Reading:
             }
             self._match(OUT, style.bytes_out, taken)
             found |= taken
+        for broker, topics in found.items():
+            if unclear := sorted(topic for topic, rate in topics.items() if isnan(rate)):
+                named = some(unclear, NAMED)
+                self._report(f"{OUT} of {named} are unknown: Prometheus has no number of them", broker)
         return found
 
     def _by_topic(self, query: Query) -> Totals:
@@ -140,9 +145,11 @@ class _Reading:
         figures = grouped(((broker, each.labels.get("topic", "")), each.value) for broker, each in series)
         totals: Totals = {}
         for (broker, topic), values in figures.items():
-            if not _alike(values, BYTES_SLACK):
+            # A series that is not a number does not say that nothing was read: the topic is unknown.
+            known = all(map(isfinite, values))
+            if known and not _alike(values, BYTES_SLACK):
                 self._doubts.add(OUT, broker, f"has different figures of the topic {topic}")
-            totals.setdefault(broker, {})[topic] = fmean(values)
+            totals.setdefault(broker, {})[topic] = fmean(values) if known else nan
         return {broker: topics for broker, topics in totals.items() if not self._doubts.concern(OUT, broker)}
 
     def _cpu(self) -> dict[int, float]:

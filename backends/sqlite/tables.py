@@ -150,6 +150,12 @@ CREATE TABLE dry_runs (
 ) WITHOUT ROWID;
 """
 
+_LOAD_HOURS = """
+CREATE TABLE load_hours (
+    number INTEGER PRIMARY KEY, written_ms INTEGER NOT NULL, topics TEXT NOT NULL, hours TEXT NOT NULL
+);
+"""
+
 _ACCESS = """
 CREATE TABLE acls (
     kind TEXT NOT NULL, name TEXT NOT NULL, pattern TEXT NOT NULL, principal TEXT NOT NULL,
@@ -211,6 +217,7 @@ CREATE TABLE configs (
     + _JOB_LIMITS
     + _USER_TASKS
     + _DRY_RUNS
+    + _LOAD_HOURS
 )
 
 UPGRADES = {
@@ -221,6 +228,7 @@ UPGRADES = {
     5: _JOB_LIMITS,
     6: _USER_TASKS,
     7: _DRY_RUNS,
+    8: _LOAD_HOURS,
 }
 """SQL by format version that converts the tables of that version to the next one."""
 

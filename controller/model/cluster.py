@@ -15,6 +15,7 @@ from controller.model.access import Acl, ScramCredential
 from controller.model.audit import AuditEntry, AuditTrim
 from controller.model.configs import Config, ResourceType, ThrottleLease
 from controller.model.jobs import Ending, Finished, Job, JobKind, Pending
+from controller.model.load_hours import LoadHours
 from controller.model.replicas import NO_ID, NO_LEADER, Replicas, TopicPartition, without
 from controller.model.tasks import DryRun, UserTask
 from controller.model.upstream_step import UpstreamStep
@@ -203,6 +204,7 @@ Record = (
     | ScramCredential
     | UserTask
     | DryRun
+    | LoadHours
 )
 """The durable records. Each replaces the earlier one with the same `key`."""
 

@@ -41,6 +41,7 @@ from controller.model.cluster import (
 )
 from controller.model.configs import PACE, THROTTLE, ConfigName
 from controller.model.limits import NO_LIMITS
+from controller.model.load_hours import LoadHours
 from controller.model.tasks import DryRun, UserTask
 from controller.pace.readings import FIRST_WINDOW, pace_settings
 from controller.schedule.periods import no_zones
@@ -127,6 +128,7 @@ class State:
         "gateway",
         "in_flight",
         "listing",
+        "load_hours",
         "mode",
         "orders",
         "pace",
@@ -156,6 +158,8 @@ class State:
         self.scram_credentials: dict[tuple[str, str], ScramCredential] = {}
         """By user and mechanism."""
         self.tasks = TaskState()
+        self.load_hours: dict[int, LoadHours] = {}
+        """By number."""
         self.woken = False
         """A `Continue` event was requested and has not been decided yet."""
         self.put_by_class = self._putters()
@@ -180,6 +184,7 @@ class State:
             ScramCredential: self._put_scram_credential,
             UserTask: self.tasks.put,
             DryRun: self.tasks.put_run,
+            LoadHours: self._put_load_hours,
         }
 
     def _deleters(self) -> dict[type[Record], Handler]:
@@ -199,6 +204,7 @@ class State:
             ScramCredential: self.scram_credentials.__delitem__,
             UserTask: self.tasks.delete,
             DryRun: self.tasks.delete_run,
+            LoadHours: self.load_hours.__delitem__,
         }
 
     # ---- records -------------------------------------------------------------------------------------------
@@ -368,6 +374,9 @@ class State:
 
     def _put_scram_credential(self, record: ScramCredential) -> None:
         self.scram_credentials[record.key] = record
+
+    def _put_load_hours(self, record: LoadHours) -> None:
+        self.load_hours[record.number] = record
 
     def _put_config(self, record: Config) -> None:
         self.settings.put(record)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from backends.load.sampling import LoadSampling, Setup
@@ -19,7 +18,7 @@ from controller.execution.throttle import throttle_rate
 from controller.state.state import State
 from planner.spark import obstacle
 from reassignd.config.prometheus_logins import prometheus_login
-from reassignd.config.settings import ZOOKEEPER, Settings
+from reassignd.config.settings import Settings
 from reassignd.config.version import __version__
 from reassignd.runtime.served_cluster import ServedCluster
 from reassignd.runtime.storage.retention import AuditStore
@@ -67,11 +66,6 @@ class ProcessParts(NamedTuple):
             self.traces.close()
 
 
-def _load_folder(settings: Settings, parts: ProcessParts) -> Path | None:
-    """Return where the load by hour of the day is kept: the data directory, where it is used for records."""
-    return None if settings.backend == ZOOKEEPER or parts.instances is not None else settings.data_dir
-
-
 class Background:
     """The parts of an assembly that only observe. `close` is called after the tasks were cancelled."""
 
@@ -98,7 +92,7 @@ class Background:
                 parts.off_loop,
                 clock,
                 wall_clock,
-                _load_folder(settings, parts),
+                driver.submit,
                 prometheus_login(settings.prometheus_credentials_file),
             ),
         )

@@ -22,6 +22,7 @@ from controller.model.cluster import (
     UpstreamStep,
 )
 from controller.model.limits import PlanLimits
+from controller.model.load_hours import LoadHours
 from controller.model.tasks import DryRun, UserTask
 from controller.model.upstream_step import Stage
 
@@ -65,4 +66,5 @@ EVERY_KIND: list[Record] = [
     ScramCredential("anna", "SCRAM-SHA-256", b"\x00salt", b"\xff" * 32, b"key", 4096),
     UserTask("a-b", 5, "rebalance", "POST /x?y=z", "10.0.0.1", "User:anna", True, False, "eJw="),
     DryRun("f00", "User:anna", 7, 5, "eJw=", "a-b"),
+    LoadHours(3, 5, "orders\tf00\t0\t12", "eJw="),
 ]

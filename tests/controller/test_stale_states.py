@@ -70,12 +70,14 @@ from controller.messages.job_events import (
     RollBackJob,
     ThrottleJob,
 )
+from controller.messages.load_events import HoursMeasured
 from controller.messages.task_events import TaskEnded
 from controller.model.access import Acl, AclFilter, Operation, PatternType, Permission, ResourceKind
 from controller.model.cluster import Broker, Partition, ResourceType, Topic
 from controller.model.configs import LEADER_RATE, LEADER_REPLICAS, ConfigChange, ConfigOp, ThrottleLease
 from controller.model.errors import Outcome
 from controller.model.jobs import PlannedStep
+from controller.model.load_hours import LoadHours
 from controller.model.tasks import UserTask
 from controller.pace.readings import Copied, PaceMeasured, Probe, Produced, Source
 from controller.state.cluster import Disk
@@ -156,6 +158,7 @@ EVENTS: list[AnyEvent] = [
         for job in range(1, 6)
     ),
     Prune(1 << 60, 0),
+    HoursMeasured(LoadHours(0, 1, "orders\tf00\t0\t12", "eJw=")),
     TaskEnded(UserTask("a-b", 1, "rebalance", "POST /x", "ip", "User:a", True, False, "")),
     Stalled(KEYS),
     Continue(),

@@ -1,11 +1,11 @@
 """reassignd's own records in ZooKeeper, for which Kafka has no znodes: JSON rows in chunks.
 
 A row is a list of the record's fields in order. Replica lists are lists; enumerations are numbers.
-`/reassignd/KIND/NUMBER` is a chunk, a znode of at most CHUNK_RECORDS records; a user task, which is larger,
-has a chunk of its own. One znode for each record would need too many operations, and one for all records
-would exceed ZooKeeper's limit of 1 MB. A change rewrites one chunk. Records are loaded by chunk number, then
-by their order in the chunk; both are the order in which they were added, and a record that changes keeps its
-place. An empty chunk is deleted.
+`/reassignd/KIND/NUMBER` is a chunk, a znode of at most CHUNK_RECORDS records; each record of a kind whose
+records are larger, such as user tasks, has a chunk of its own. One znode for each record would need too many
+operations, and one for all records would exceed ZooKeeper's limit of 1 MB. A change rewrites one chunk.
+Records are loaded by chunk number, then by their order in the chunk; both are the order in which they were
+added, and a record that changes keeps its place. An empty chunk is deleted.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -31,6 +31,7 @@ from controller.model.cluster import (
     TopicPartition,
 )
 from controller.model.limits import PlanLimits
+from controller.model.load_hours import LoadHours
 from controller.model.tasks import DryRun, UserTask
 
 StoredRow = list[Any]
@@ -117,6 +118,11 @@ def _dry_run(row: StoredRow) -> DryRun:
     return DryRun(asked, principal, int(proposal), int(ended_ms), plan, task)
 
 
+def _load_hours(row: StoredRow) -> LoadHours:
+    number, written_ms, topics, hours = row
+    return LoadHours(int(number), int(written_ms), topics, hours)
+
+
 CODECS: dict[type[StoredRecord], RecordCodec] = {
     Job: RecordCodec("jobs", _job),
     Reassignment: RecordCodec("reassignments", _reassignment),
@@ -127,6 +133,7 @@ CODECS: dict[type[StoredRecord], RecordCodec] = {
     Dropped: RecordCodec("dropped", _dropped),
     UserTask: RecordCodec("user_tasks", _task, 1),
     DryRun: RecordCodec("dry_runs", _dry_run, 1),
+    LoadHours: RecordCodec("load_hours", _load_hours, 1),
 }
 """In the order in which the kinds are loaded."""
 

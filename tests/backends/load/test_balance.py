@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -17,11 +16,11 @@ BY_LOAD = read_goal_options(["balance"], {"by": "in,leaders-in", "at": "now", "t
 
 
 @pytest.fixture
-async def busy(tmp_path: Path) -> AsyncIterator[Sampled]:
+async def busy() -> AsyncIterator[Sampled]:
     """A cluster in which producers write to three of six brokers."""
     harness = await EmbeddedHarness(settings=replace(SETTINGS, tick_seconds=1.0)).start()
     await harness.having({f"busy-{each}": [1, 2, 3] for each in range(12)}, **RATE)
-    sampled = Sampled(harness, tmp_path)
+    sampled = Sampled(harness)
     yield sampled
     await cancel(sampled.task)
     await harness.stop()

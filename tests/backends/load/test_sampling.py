@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -93,15 +92,15 @@ def framed(key: ApiKey, version: int, response: Any) -> ResponseFrame:
 class Sampled:
     """An embedded cluster with a hot and a cold topic, whose load is sampled."""
 
-    def __init__(self, harness: EmbeddedHarness, folder: Path) -> None:
-        self.harness, self.folder, self.skew = harness, folder, 0
+    def __init__(self, harness: EmbeddedHarness) -> None:
+        self.harness, self.skew = harness, 0
         self.frames = Frames(harness)
         self.load = self.new_load()
         self.task = spawn(self.load.run(), "load")
 
     def new_load(self) -> LoadSampling:
         clock, state = self.harness.clock, self.harness.state
-        setup = Setup(state, InlineExecutor(), clock, self.wall, self.folder, timing=TIMING)
+        setup = Setup(state, InlineExecutor(), clock, self.wall, self.harness.driver.submit, timing=TIMING)
         return LoadSampling(lambda: self.frames, setup)
 
     def wall(self) -> int:
@@ -127,11 +126,11 @@ class Sampled:
 
 
 @pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[Sampled]:
+async def world() -> AsyncIterator[Sampled]:
     harness = await EmbeddedHarness(settings=replace(SETTINGS, tick_seconds=1.0)).start()
     await harness.having({"hot-0": [1, 2, 3]}, **RATE)
     await harness.having({"cold-0": [2, 1], "cold-1": [3, 2]})
-    sampled = Sampled(harness, tmp_path)
+    sampled = Sampled(harness)
     yield sampled
     await cancel(sampled.task)
     await harness.stop()
@@ -281,18 +280,9 @@ async def test_the_profile_outlives_the_process(world: Sampled) -> None:
     rates = world.load.rates("hot", 0)
     assert rates is not None
     assert rates.bytes_in is None
-    assert rates.busy_in == pytest.approx(1024)
-    assert rates.mean_in == pytest.approx(1024)
+    assert rates.busy_in == pytest.approx(1024, rel=0.05)
+    assert rates.mean_in == pytest.approx(1024, rel=0.05)
     assert world.load.summary().busy_hour == 2
-
-
-async def test_a_file_that_cannot_be_read_is_not_used(
-    world: Sampled, caplog: pytest.LogCaptureFixture
-) -> None:
-    (world.folder / "load.npz").write_bytes(b"PK nonsense")
-    await world.sampled()
-    assert world.figures()[0][2] == 1024.0
-    assert "load is measured anew" in caplog.text
 
 
 @pytest.fixture

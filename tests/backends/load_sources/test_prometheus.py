@@ -1,14 +1,14 @@
 """Bytes out and CPU from a Prometheus, in the names of each kind of exporter."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
+from math import inf, nan
 
 import pytest
 
 from backends.load.problems import Problems
 from backends.load_sources import prometheus
-from backends.load_sources.http_api import Ask, Server, ask, read_vector
+from backends.load_sources.http_api import Ask, Server, ask
 from backends.load_sources.instances import Instances
 from backends.load_sources.prometheus import Configured, Prometheus
 from backends.load_sources.told import NOTHING, Expected, Told
@@ -244,10 +244,14 @@ async def test_a_refused_login_is_one_line(fake: FakePrometheus, login: str, is_
     )
 
 
-def test_what_is_no_number_is_left_out() -> None:
-    rows = [{"metric": {}, "value": [5, text]} for text in ("NaN", "+Inf", "2")]
-    body = json.dumps({"status": "success", "data": {"resultType": "vector", "result": rows}})
-    assert [each.value for each in read_vector(body.encode()).series] == [2]
+@pytest.mark.parametrize("value", [nan, inf])
+async def test_a_figure_that_is_no_number_is_unknown_and_not_0(fake: FakePrometheus, value: float) -> None:
+    fake.scrape({"pod": "kafka-1"}, MSK, 200_000, 50_000)
+    fake.scrape({"instance": "10.0.0.2:9404"}, MSK, value, 70_000)
+    asked = Asked(fake)
+    told = await asked.told()
+    assert str(told.bytes_out) == "{1: {'hot': 200000.0}, 2: {'hot': nan}}"
+    assert asked.lines() == ["broker 2: bytes out of hot are unknown: Prometheus has no number of them"]
 
 
 def test_a_name_of_several_brokers_names_none() -> None:

@@ -110,8 +110,14 @@ def without_user_tasks(database: sqlite3.Connection) -> None:
 
 
 def without_dry_runs(database: sqlite3.Connection) -> None:
-    """Remove the table that format 8 has added."""
+    """Remove the table that format 8 has added, and what later ones have."""
     database.execute("DROP TABLE dry_runs")
+    without_load_hours(database)
+
+
+def without_load_hours(database: sqlite3.Connection) -> None:
+    """Remove the table that format 9 has added."""
+    database.execute("DROP TABLE load_hours")
 
 
 def test_a_job_of_format_4_elects_nothing(written: Path) -> None:

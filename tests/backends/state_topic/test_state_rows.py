@@ -52,6 +52,7 @@ FORMS_OF_FORMAT_1 = {
 LATER_KINDS = {
     "user_tasks": "id, started_ms, endpoint, url, client, principal, executes, failed, result",
     "dry_runs": "asked, principal, proposal, ended_ms, plan, task",
+    "load_hours": "number, written_ms, topics, hours",
 }
 """Earlier versions refuse them. They are written only while Cruise Control's API is on and used."""
 LATER_COLUMNS = {"jobs": "elects, until_ms, limits"}

@@ -34,6 +34,7 @@ from controller.model.cluster import (
     TopicPartition,
 )
 from controller.model.limits import PlanLimits
+from controller.model.load_hours import LoadHours
 from controller.model.tasks import DryRun, UserTask
 from tests.backends.zookeeper.memory_tree import MemoryTree
 
@@ -57,6 +58,7 @@ RECORDS = st.one_of(
     st.builds(ThrottleLease, st.sampled_from(ResourceType), NAMES, NAMES, NAMES, st.none() | NAMES),
     st.builds(UserTask, NAMES, NUMBERS, NAMES, NAMES, NAMES, NAMES, st.booleans(), st.booleans(), NAMES),
     st.builds(DryRun, NAMES, NAMES, NUMBERS, NUMBERS, NAMES, NAMES),
+    st.builds(LoadHours, NUMBERS, NUMBERS, NAMES, NAMES),
 )
 
 
