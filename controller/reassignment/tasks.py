@@ -9,7 +9,7 @@ def task_ended(d: Decision, event: TaskEnded) -> None:
     """Keep the result."""
     jobs = d.state.orders.jobs.values()
     ended_ms = {task: job.ended_ms for job in jobs if (task := task_of(job.client_id))}
-    for task in list(d.state.tasks.outdated(d.now_ms, ended_ms)):
+    for task in list(d.state.tasks.outdated(d.now_ms, ended_ms, event.task)):
         d.delete(UserTask, task)
     d.put(event.task)
     if event.dry_run is not None:

@@ -6,6 +6,7 @@ Records change it through `State.put` and `delete`; what is not durable changes 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 from common.error_codes import ErrorCode
@@ -93,8 +94,7 @@ class ClusterState:
 
     def all_partitions(self) -> Iterator[Partition]:
         """Every partition, topic by topic."""
-        for partitions in self.partitions.values():
-            yield from partitions
+        return chain.from_iterable(self.partitions.values())
 
     # ---- brokers -------------------------------------------------------------------------------------------
 

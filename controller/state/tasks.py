@@ -1,8 +1,9 @@
 """The user tasks of Cruise Control's API, in the order in which they ended."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from controller.model.tasks import KEPT_MS, MOST_DRY_RUNS, MOST_TASKS, DryRun, UserTask
 
@@ -41,18 +42,30 @@ class TaskState:
         young = [run for run in others if now_ms - run.ended_ms <= KEPT_MS]
         yield from (run.asked for run in others if now_ms - run.ended_ms > KEPT_MS)
         if len(young) >= MOST_DRY_RUNS:
-            [(most, _)] = Counter(run.principal for run in [*young, added]).most_common(1)
-            yield min((run for run in young if run.principal == most), key=lambda run: run.ended_ms).asked
+            young.sort(key=lambda run: run.ended_ms)
+            yield _first_of_most(young, added.principal).asked
 
-    def outdated(self, now_ms: int, ended_ms: Mapping[str, int]) -> Iterator[str]:
-        """Yield the ids of the tasks to drop for one that is to be added: the old ones, and the oldest ones.
+    def outdated(self, now_ms: int, ended_ms: Mapping[str, int], added: UserTask) -> Iterator[str]:
+        """Yield the ids of tasks to drop for one that is added: the old ones, and one if there are too many.
 
         `ended_ms` has the end of each task's job, 0 for one that runs: its task stays. Tasks that execute
-        nothing are dropped first: a client that polls proposals must not drive out the task of an execution.
+        nothing are dropped first, those of the principal that has the most: a client that polls proposals
+        must not drive out the task of an execution, nor the proposals of others.
         """
-        surplus = len(self.results) + 1 - MOST_TASKS
-        droppable = [task for task in self.results.values() if ended_ms.get(task.id) != 0]
-        first_to_drop = sorted(droppable, key=lambda task: (task.executes, task.started_ms))
-        for place, task in enumerate(first_to_drop):
-            if place < surplus or now_ms - ended_ms.get(task.id, task.started_ms) > KEPT_MS:
-                yield task.id
+        others = [task for task in self.results.values() if task.id != added.id]
+        droppable = [task for task in others if ended_ms.get(task.id) != 0]
+        old = {task.id for task in droppable if now_ms - ended_ms.get(task.id, task.started_ms) > KEPT_MS}
+        yield from old
+        left = sorted((task for task in droppable if task.id not in old), key=lambda task: task.started_ms)
+        if left and len(others) - len(old) >= MOST_TASKS:
+            idle = [task for task in left if not task.executes]
+            yield _first_of_most(idle, added.principal).id if idle else left[0].id
+
+
+_R = TypeVar("_R", UserTask, DryRun)
+
+
+def _first_of_most(records: Sequence[_R], added: str) -> _R:
+    """Return the first record of the principal that has the most, with the one that is to be added."""
+    [(most, _)] = Counter([*(each.principal for each in records), added]).most_common(1)
+    return next(each for each in records if each.principal == most)

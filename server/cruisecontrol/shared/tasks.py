@@ -32,6 +32,8 @@ log = logging.getLogger(__name__)
 
 MOST_ACTIVE = 5
 """Tasks that run at once, as Cruise Control's `max.active.user.tasks`."""
+MOST_READING = 3
+"""Those of them that are GET requests, and can execute nothing: there is room left for who may execute."""
 SESSION_SECONDS = 60.0
 """How long a session finds its task after its last request, as `webserver.session.maxExpiryTimeMs`."""
 MOST_SESSIONS = 100
@@ -119,7 +121,8 @@ class UserTasks:
         """Start the work; return the task and the cookie of its session. Raises CruiseControlError."""
         self._drop_old()
         active = sum(1 for _ in self.active())
-        if active >= MOST_ACTIVE:
+        reading = sum(_reads(task.request) for task in self.active())
+        if active >= MOST_ACTIVE or (_reads(request) and reading >= MOST_READING):
             raise CruiseControlError(
                 500,
                 f"There are already {active} active user tasks, which has reached the servlet capacity.",
@@ -201,6 +204,10 @@ class UserTasks:
         found = {session.task.id for session in self._sessions.values()}
         for task in [each for each in self._running.values() if not each.active and each.id not in found]:
             del self._running[task.id]
+
+
+def _reads(request: TaskRequest) -> bool:
+    return request.url.startswith("GET ")
 
 
 def packed(body: bytes) -> str:

@@ -58,6 +58,14 @@ def test_tasks_that_execute_nothing_give_way_first() -> None:
     assert len(state.tasks.results) == MOST_TASKS
 
 
+def test_the_client_with_the_most_tasks_loses_its_oldest_one() -> None:
+    state = State(EMBEDDED)
+    for number in range(1, MOST_TASKS + 5):
+        end(state, task(number)._replace(principal="User:a" if number < 3 else "User:b"))
+    assert {"1", "2", str(MOST_TASKS + 4)} <= state.tasks.results.keys()
+    assert not {"3", "4", "5", "6"} & state.tasks.results.keys()
+
+
 def show(state: State, asked: str, principal: str = "User:a", ended_ms: int = 1) -> None:
     run = DryRun(asked, principal, 7, ended_ms, "")
     for _ in decide(Decision(state, ended_ms), TaskEnded(task(1, ended_ms), run)):

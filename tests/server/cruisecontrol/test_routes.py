@@ -165,6 +165,14 @@ async def test_the_sixth_active_task_is_refused(impatient: CruiseControlClient) 
     assert "There are already 5 active user tasks, which has reached the servlet capacity." in text
 
 
+async def test_requests_that_only_read_leave_room_for_others(impatient: CruiseControlClient) -> None:
+    for number in range(1, 4):
+        await impatient.send("GET", f"proposals?ignore_proposal_cache=true&destination_broker_ids={number}")
+    status, text = await impatient.error("GET", "proposals?destination_broker_ids=4")
+    assert (status, "There are already 3 active user tasks" in text) == (500, True)
+    assert (await impatient.send("POST", "rebalance")).status_code == 202
+
+
 async def test_a_body_where_none_belongs_is_ignored(client: CruiseControlClient) -> None:
     await client.ok("POST", "rebalance?dryrun=true", content=b'{"withCredentials":true}')
 
