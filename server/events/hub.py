@@ -4,7 +4,6 @@ The events that wait for a reader are bounded; a reader that is too slow is drop
 """
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 
@@ -35,8 +34,7 @@ class Reader:
     """The events that wait for one reader."""
 
     def __init__(self, first: bytes) -> None:
-        self._waiting: deque[bytes] = deque([first])
-        self._size = len(first)
+        self._waiting = bytearray(first)
         self._ended = False
         self._added = asyncio.Event()
         self._added.set()
@@ -45,23 +43,22 @@ class Reader:
         """Add an event. If more than the limit would wait, all are dropped and the stream ends."""
         if self._ended:
             return
-        if self._size + len(frame) > MAX_BYTES:
+        if len(self._waiting) + len(frame) > MAX_BYTES:
             self._waiting.clear()
             self.end(TOO_SLOW)
             return
-        self._waiting.append(frame)
-        self._size += len(frame)
+        self._waiting += frame
         self._added.set()
 
     def end(self, reason: str) -> None:
         """End the stream after the waiting events."""
         if not self._ended:
             self._ended = True
-            self._waiting.append(_frame(End(reason)))
+            self._waiting += _frame(End(reason))
             self._added.set()
 
     async def frames(self, refusal: Callable[[], str]) -> AsyncIterator[bytes]:
-        """Yield the bytes to send, until the stream ends.
+        """Yield the bytes to send, until the stream ends: all events that wait, together.
 
         `refusal` is called every HEARTBEAT_SECONDS. Its text, if it is not empty, ends the stream.
         """
@@ -75,13 +72,10 @@ class Reader:
                 checked = now()
                 if reason := refusal():
                     self.end(reason)
-            if not self._waiting:
-                yield COMMENT
-            while self._waiting:
-                frame = self._waiting.popleft()
-                self._size -= len(frame)
-                yield frame
-            if self._ended and not self._waiting:
+            frames, ended = bytes(self._waiting), self._ended
+            self._waiting.clear()
+            yield frames or COMMENT
+            if ended:
                 return
 
 

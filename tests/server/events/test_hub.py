@@ -27,17 +27,21 @@ def names(frames: list[bytes]) -> list[str]:
     return [frame.partition(b"\n")[0].decode().removeprefix("event: ") for frame in frames]
 
 
-async def take(frames: AsyncIterator[bytes], count: int) -> list[bytes]:
-    return [await anext(frames) for _ in range(count)]
+async def take(frames: AsyncIterator[bytes], sends: int = 1) -> list[bytes]:
+    """Return the events of so many sends."""
+    return [each + b"\n\n" for _ in range(sends) for each in (await anext(frames)).split(b"\n\n")[:-1]]
 
 
 async def rest(reader: Reader) -> list[bytes]:
     """Return everything that waits for a reader whose stream ends."""
-    return [frame async for frame in reader.frames(str)]
+    frames = reader.frames(str)
+    events = await take(frames)
+    assert [each async for each in frames] == []
+    return events
 
 
 async def test_the_first_event_names_the_cluster(hub: EventHub) -> None:
-    [first] = await take(hub.open().frames(str), 1)
+    [first] = await take(hub.open().frames(str))
     assert first == b'event: start\ndata: {"event":"start","cluster_id":"cluster-1"}\n\n'
 
 
@@ -46,8 +50,16 @@ async def test_all_readers_get_the_events_after_their_start(hub: EventHub) -> No
     pause(hub)
     late = hub.open()
     pause(hub, paused=False)
-    assert names(await take(early.frames(str), 3)) == ["start", "paused", "paused"]
-    assert names(await take(late.frames(str), 2)) == ["start", "paused"]
+    assert names(await take(early.frames(str))) == ["start", "paused", "paused"]
+    assert names(await take(late.frames(str))) == ["start", "paused"]
+
+
+async def test_events_that_wait_are_sent_together(hub: EventHub) -> None:
+    frames = hub.open().frames(str)
+    pause(hub)
+    assert (await anext(frames)).count(b"event: ") == 2
+    pause(hub)
+    assert (await anext(frames)).count(b"event: ") == 1
 
 
 async def test_a_slow_reader_gets_only_the_reason_of_its_end(
@@ -64,10 +76,10 @@ async def test_a_slow_reader_gets_only_the_reason_of_its_end(
 async def test_a_reader_in_time_is_not_dropped(hub: EventHub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hubs, "MAX_BYTES", 200)
     frames = hub.open().frames(str)
-    await take(frames, 1)
+    await take(frames)
     for _ in range(10):
         pause(hub)
-        assert names(await take(frames, 1)) == ["paused"]
+        assert names(await take(frames)) == ["paused"]
 
 
 async def test_a_stop_ends_all_streams_after_the_waiting_events(hub: EventHub) -> None:
@@ -98,6 +110,7 @@ async def test_the_last_event_of_a_client_without_permission_has_the_reason(
     hub: EventHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hubs, "HEARTBEAT_SECONDS", 0.01)
-    frames = [frame async for frame in hub.open().frames(lambda: "not allowed: show a token")]
+    stream = hub.open().frames(lambda: "not allowed: show a token")
+    frames = await take(stream, 2)
     assert names(frames) == ["start", "end"]
     assert b"show a token" in frames[-1]
