@@ -40,7 +40,8 @@ class CopyRate(NamedTuple):
     """Bytes copied and to copy in total, the present rate in bytes per second, and the time left.
 
     `rate` is None while nothing is copied, and until it was measured for `WINDOW_SECONDS`. `seconds_left` is
-    None without a rate, and when a part of the rest cannot start: during a pause, or while it waits.
+    None without a rate, and when a part of the rest cannot start or go on: during a pause, while it waits, or
+    while its broker is down.
     """
 
     moved: int
@@ -176,7 +177,7 @@ class Progress:
         if not left.total():
             return 0
         mean = self._mean_seconds_left(number, job)
-        if mean is None:
+        if mean is None or not self._state.cluster.live.issuperset(+left):
             return None
         own = [(size, self._brokers.rate_while_copying(broker)) for broker, size in left.items() if size]
         return _longest([mean, *(seconds_left(size, rate) for size, rate in own if rate is not None)])
@@ -212,6 +213,8 @@ class Progress:
         rate = None if stands else self._brokers.rate(broker)
         if not left:
             return rate, 0
+        if broker not in self._state.cluster.live:
+            return rate, None
         own = self._brokers.rate_while_copying(broker)
         times = [] if own is None else [seconds_left(left, own)]
         for number, job in jobs.items():

@@ -29,7 +29,7 @@ SecondsLeft: TypeAlias = Annotated[
     Meta(
         description="Time left at that rate, and at that of the slowest broker; null without a rate, "
         "during a pause,"
-        " and while a part cannot start."
+        " and while a part cannot start or its broker is down."
     ),
 ]
 

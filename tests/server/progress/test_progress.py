@@ -171,6 +171,17 @@ async def test_partitions_that_cannot_start_leave_the_time_left_unknown() -> Non
     assert [row["seconds_left"] for row in status["incoming"]] == [10, 10, None]
 
 
+async def test_a_broker_that_is_down_leaves_the_time_left_unknown_at_once() -> None:
+    client = ApiClient()
+    await client.post("/v1/jobs", plan(foo_0=[4, 5, 3]))
+    await measure(client)
+    await copy(client, 10, 5, (4, 5))
+    client.controller.stop(5)
+    status = await client.get("/v1/status")
+    assert [row["seconds_left"] for row in status["incoming"]] == [10, None]
+    assert status["jobs"][0]["copied"]["seconds_left"] is None
+
+
 async def test_ended_and_queued_partitions_count() -> None:
     client = ApiClient(three_partitions(partitions=1))
     await client.post("/v1/jobs", MOVE)
