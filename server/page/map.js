@@ -1,5 +1,5 @@
 // The map of the cluster: a block for each rack, a tile for each broker, and arrows as wide as the bytes that are left.
-// Above 60 brokers, a broker is a cell of its rack, and arrows lead from rack to rack.
+// Above 60 brokers, a broker is a cell of its rack, and arrows lead from rack to rack in lists below the blocks.
 "use strict";
 
 import { percent } from "./broker_words.js";
@@ -108,7 +108,7 @@ export class ClusterMap {
   #draw() {
     this.width = this.host.clientWidth;
     if (!this.width || !this.flows) return;
-    const form = `${this.width}|${this.brokers.map(({ id, rack }) => `${id}@${rack}`).join(",")}`;
+    const form = `${this.width}|${this.flows.flows.length > 0}|${this.brokers.map(({ id, rack }) => `${id}@${rack}`).join(",")}`;
     if (form !== this.form) this.#arrange();
     this.form = form;
     const known = new Map(this.brokers.map((each) => [each.id, each]));
@@ -116,13 +116,14 @@ export class ClusterMap {
     this.largest = this.brokers.every((each) => fullness(each) === null) ? Math.max(1, ...this.brokers.map((each) => each.bytes)) : Infinity;
     for (const [id, box] of this.boxes) this.#patch(box, known.get(id));
     for (const block of this.plan.blocks) this.#name(block, known);
+    for (const end of this.plan.ends) this.#sum(end);
     this.#arrows();
   }
 
   // Makes the blocks and boxes anew: brokers have come or gone, or the window has another width.
   #arrange() {
     const focused = document.activeElement?.dataset?.broker;
-    this.plan = layout(this.brokers, this.width);
+    this.plan = layout(this.brokers, this.width, this.flows.flows.length > 0);
     setAttribute(this.drawing, "viewBox", `0 0 ${this.width} ${Math.max(1, this.plan.height)}`);
     setAttribute(this.drawing, "width", this.width);
     setAttribute(this.drawing, "height", Math.max(1, this.plan.height));
@@ -132,8 +133,8 @@ export class ClusterMap {
       const { x, y, width, height } = block;
       block.name = shape("text", { x: x + 14, y: y + 19, class: "name" });
       block.facts = shape("text", { x: x + 14, y: y + 35, class: "soft" });
-      block.within = shape("text", { x: x + width - 14, y: y + 19, class: "soft", "text-anchor": "end" });
-      blocks.push(shape("rect", { x, y, width, height, rx: 10 }), block.name, block.facts, block.within);
+      block.down = shape("text", { x: x + width - 14, y: y + 19, class: "missing", "text-anchor": "end" });
+      blocks.push(shape("rect", { x, y, width, height, rx: 10 }), block.name, block.facts, block.down);
       for (const box of block.boxes) {
         box.node = this.plan.detailed ? tile(box) : cell(box);
         this.boxes.set(box.broker.id, box);
@@ -141,6 +142,10 @@ export class ClusterMap {
         boxes.push(box.node);
         faces.push(box.face);
       }
+    }
+    for (const end of this.plan.ends) blocks.push(...rackEnd(end));
+    for (const { side, x, y } of [this.plan.ends[0], this.plan.ends.at(-this.plan.blocks.length)].filter(Boolean)) {
+      blocks.push(shape("text", { x, y: y - 10, class: "soft" }, side === "source" ? "left to copy from" : "to"));
     }
     this.parts.blocks.replaceChildren(...blocks);
     this.parts.boxes.replaceChildren(...boxes);
@@ -150,19 +155,21 @@ export class ClusterMap {
     if (focused !== undefined) this.boxes.get(Number(focused))?.node.focus();
   }
 
-  #name({ rack, name, facts, within }, known) {
+  // What a rack of a list sends or receives.
+  #sum({ rack, side, amount }) {
+    const sum = this.flows.flows.reduce((all, each) => all + ((each[side] ?? "") === rack.name ? each.bytes : 0), 0);
+    setText(amount, sum ? bytes(sum) : "nothing");
+  }
+
+  #name({ rack, name, facts, down }, known) {
     const members = rack.brokers.map((each) => known.get(each.id));
     const total = members.reduce((sum, each) => sum + (each.disk_total ?? NaN), 0);
     const used = members.reduce((sum, each) => sum + (each.disk_used ?? 0), 0);
     const held = members.reduce((sum, each) => sum + each.bytes, 0);
-    setText(name, rack.name === "" ? "No rack" : rackName(rack.name, "Rack"));
-    const down = members.filter((each) => each.state === "offline").length;
-    const inside = this.flows.by === "rack" ? this.flows.flows.find((each) => each.source === each.target && (each.source ?? "") === rack.name) : null;
-    setText(facts, [
-      counted(members.length, "broker"), down && `${count(down)} offline`,
-      total > 0 ? `disks ${percent(used, total)}` : bytes(held),
-    ].filter(Boolean).join(" · "));
-    setText(within, inside ? `${bytes(inside.bytes)} within` : "");
+    setText(name, blockName(rack));
+    const offline = members.filter((each) => each.state === "offline").length;
+    setText(facts, `${counted(members.length, "broker")} · ${total > 0 ? `disks ${percent(used, total)}` : bytes(held)}`);
+    setText(down, offline ? `${count(offline)} offline` : "");
   }
 
   #patch(box, broker) {
@@ -182,8 +189,8 @@ export class ClusterMap {
 
   #arrows() {
     const byRack = this.flows.by === "rack";
-    const boxes = new Map(byRack ? this.plan.blocks.map((each) => [each.rack.name === "" ? null : each.rack.name, each]) : this.boxes);
-    const drawn = arrows(this.flows.flows, boxes, ARROWS);
+    const ends = (side) => (byRack ? new Map(this.plan.ends.filter((each) => each.side === side).map((each) => [each.rack.name || null, each])) : this.boxes);
+    const drawn = arrows(this.flows.flows, ends("source"), ends("target"), ARROWS);
     const names = drawn.map(({ flow }) => `${flow.source}>${flow.target}`);
     const nodes = keyed(this.parts.arrows, names, () => {
       const node = shape("g", {});
@@ -198,7 +205,7 @@ export class ClusterMap {
       setAttribute(node.firstChild, "stroke-width", width.toFixed(1));
       setAttribute(node.lastChild, "d", head);
     });
-    const named = labelled(drawn, LABELS, byRack ? this.plan.blocks : this.order);
+    const named = labelled(drawn, LABELS, byRack ? this.plan.ends : this.order);
     const labels = keyed(this.parts.labels, named.map(({ flow }) => `${flow.source}>${flow.target}`), () => shape("text", { "text-anchor": "middle" }));
     labels.forEach((node, place) => {
       setAttribute(node, "x", named[place].label.x);
@@ -261,6 +268,16 @@ function nearest(here, boxes, key) {
   };
   const best = boxes.reduce((found, each) => (far(each) < far(found) ? each : found), here);
   return best === here ? null : best;
+}
+
+const blockName = (rack) => (rack.name === "" ? "No rack" : rackName(rack.name, "Rack"));
+
+// A rack in one of the lists between which arrows lead.
+function rackEnd(end) {
+  const { rack, x, y, width, height } = end;
+  const middle = y + height / 2 + 4;
+  end.amount = shape("text", { x: x + width - 12, y: middle, class: "soft", "text-anchor": "end" });
+  return [shape("rect", { x, y, width, height, rx: 6 }), shape("text", { x: x + 12, y: middle, class: "name" }, blockName(rack)), end.amount];
 }
 
 function button(box) {

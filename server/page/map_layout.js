@@ -1,4 +1,5 @@
 // Where everything is on the map of the cluster: racks as blocks, brokers as tiles or as cells, and arrows between them.
+// Arrows would hide cells: those of racks lead from a list of racks to another one, below the blocks.
 // Pure functions: from data and a width to numbers in pixels.
 "use strict";
 
@@ -11,6 +12,9 @@ const HEAD = 44; // height of the name of a rack
 const BETWEEN = { least: 64, wished: 120, most: 176 }; // room for arrows between blocks
 const ROWS = 34; // between lines of blocks
 const MARGIN = 56; // for arrows within a block, at the right
+const APART = 16; // between blocks of cells, which no arrows pass
+
+const END = { width: 200, least: 24, most: 44, tall: 480, gap: 6, above: 62 }; // of the lists of racks
 
 const NO_RACK = "";
 
@@ -26,26 +30,38 @@ function racksOf(brokers) {
     .map(([name, members]) => ({ name, brokers: members.sort((a, b) => a.id - b.id) }));
 }
 
-// Returns { width, height, detailed, blocks: [{ rack, x, y, width, height, boxes: [{ broker, x, y, width, height }] }] }.
-export function layout(brokers, width) {
+// Returns { width, height, detailed, blocks: [{ rack, x, y, width, height, boxes: [{ broker, x, y, width, height }] }], ends }.
+// `ends` has the two lists of racks, as { rack, side, x, y, width, height }; empty with tiles, or if nothing `flows`.
+export function layout(brokers, width, flows) {
   const racks = racksOf(brokers);
   const detailed = brokers.length <= DETAILED;
-  const inner = Math.max(200, width - MARGIN);
+  const inner = Math.max(200, detailed ? width - MARGIN : width);
   const sizes = detailed ? tiles(racks, inner) : cells(racks, inner);
-  const lines = inLines(sizes, inner);
+  const [most, least, below] = detailed ? [BETWEEN.most, BETWEEN.least, ROWS] : [APART, APART, APART];
+  const lines = inLines(sizes, inner, least);
   const blocks = [];
   let top = 0;
   for (const line of lines) {
     const used = line.reduce((sum, each) => sum + each.width, 0);
-    const gap = Math.min(BETWEEN.most, Math.max(BETWEEN.least, (inner - used) / Math.max(1, line.length - 1)));
+    const gap = Math.min(most, Math.max(least, (inner - used) / Math.max(1, line.length - 1)));
     let left = 0;
     for (const block of line) {
       blocks.push({ rack: block.rack, x: left, y: top, width: block.width, height: block.height, boxes: block.place(left, top) });
       left += block.width + gap;
     }
-    top += Math.max(...line.map((each) => each.height)) + ROWS;
+    top += Math.max(...line.map((each) => each.height)) + below;
   }
-  return { width, height: Math.max(0, top - ROWS), detailed, blocks };
+  const ends = detailed || !flows ? [] : listed(racks, inner, top - below + END.above);
+  const height = ends.length ? ends.at(-1).y + ends.at(-1).height : Math.max(0, top - below);
+  return { width, height, detailed, blocks, ends };
+}
+
+function listed(racks, width, top) {
+  const height = Math.min(END.most, Math.max(END.least, END.tall / racks.length - END.gap));
+  const at = { width: Math.min(END.width, width / 3), height };
+  return ["source", "target"].flatMap((side, second) => racks.map((rack, place) => (
+    { ...at, rack, side, x: second * (width - at.width), y: top + place * (height + END.gap) }
+  )));
 }
 
 // Blocks of tiles. The tiles are as wide as fits; a rack has more columns when it has many brokers.
@@ -67,9 +83,9 @@ function tiles(racks, width) {
 
 // Blocks of cells, about as wide as they are high.
 function cells(racks, width) {
-  const fits = Math.max(1, Math.floor((width + BETWEEN.least) / (200 + BETWEEN.least)));
+  const fits = Math.max(1, Math.floor((width + APART) / (200 + APART)));
   const perLine = Math.min(racks.length, fits);
-  const room = (width - (perLine - 1) * BETWEEN.least) / perLine - 2 * PAD;
+  const room = (width - (perLine - 1) * APART) / perLine - 2 * PAD;
   const most = Math.max(4, Math.floor(Math.min(room, 420) / CELL.pitch));
   return racks.map((rack) => {
     const columns = Math.min(most, Math.max(9, Math.ceil(Math.sqrt(rack.brokers.length * 1.6))));
@@ -93,16 +109,16 @@ function block(rack, columns, boxWidth, boxHeight, gap, below = gap) {
   };
 }
 
-function inLines(blocks, width) {
+function inLines(blocks, width, apart) {
   const lines = [];
   let used = Infinity;
   for (const each of blocks) {
-    if (used + BETWEEN.least + each.width > width + 1) {
+    if (used + apart + each.width > width + 1) {
       lines.push([]);
-      used = -BETWEEN.least;
+      used = -apart;
     }
     lines.at(-1).push(each);
-    used += BETWEEN.least + each.width;
+    used += apart + each.width;
   }
   return lines;
 }
@@ -111,12 +127,13 @@ const WIDEST = 14; // pixels of the largest arrow
 const HEAD_LENGTH = 8;
 const SIDE = 0.84; // part of a side that arrows may take
 
-// Arrows for flows, the largest first: { flow, width, path, head, label: { x, y } }. `boxes` has the box of each end by its key.
-export function arrows(flows, boxes, most) {
-  const drawn = flows.filter(({ source, target }) => source !== target && boxes.has(source) && boxes.has(target)).slice(0, most);
+// Arrows for flows, the largest first: { flow, width, path, head, label: { x, y } }. `sources` and `targets` have the boxes of the ends.
+export function arrows(flows, sources, targets, most) {
+  const known = flows.filter(({ source, target }) => sources.has(source) && targets.has(target));
+  const drawn = known.filter(({ source, target }) => sources.get(source) !== targets.get(target)).slice(0, most);
   const largest = Math.max(1, ...drawn.map((each) => each.bytes));
   const ends = drawn.map((flow) => {
-    const [from, to] = [boxes.get(flow.source), boxes.get(flow.target)];
+    const [from, to] = [sources.get(flow.source), targets.get(flow.target)];
     return { flow, from, to, sides: sidesOf(from, to), width: 1.5 + (WIDEST - 1.5) * (flow.bytes / largest) };
   });
   stack(ends);

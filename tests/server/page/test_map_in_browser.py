@@ -118,6 +118,15 @@ def test_a_large_cluster_has_a_legend_of_signs_and_a_table_that_ends(site: Site)
     assert "The first 60. All brokers" in page.text("main")
 
 
+def test_arrows_between_racks_of_a_large_cluster_pass_no_broker(site: Site) -> None:
+    page = site.open("#/map", ANSWERS % (500, 5))
+    page.wait("document.querySelectorAll('.map .arrows .way').length === 25")
+    edge = "Math.%s(...[...document.querySelectorAll('%s')].map((node) => node.getBoundingClientRect().%s))"
+    lowest = page.run(edge % ("max", ".map [data-broker]", "bottom"))
+    assert page.run(edge % ("min", ".map .arrows .way", "top")) > lowest
+    page.wait("document.querySelector('.map .blocks').textContent.includes('left to copy from')")
+
+
 def test_a_phone_shows_the_tables_first(site: Site) -> None:
     page = site.page()
     page.resize(390)
