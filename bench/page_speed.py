@@ -3,8 +3,9 @@
 Chromium opens the partitions of a job, ten of which move, several times with an empty cache. Measured are
 the time from the start of the navigation until the rows are drawn, the processor time of the main thread and
 of the server until then, and that of the main thread for each refresh (drawing included); medians. Times by
-the clock include the waiting for processors, processor times do not. Then pages are left open, and the
-server's processor time is compared with that without a page.
+the clock include the waiting for processors, processor times do not. Then each page is left open in turn, and
+no page, again and again: the server's processor time with a page is compared with that without one, by means.
+What the server measures for itself comes in bursts some seconds apart, so that one turn says little.
 """
 
 import argparse
@@ -12,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from statistics import median
+from statistics import mean, median, stdev
 from time import sleep
 
 from bench.large_requests import PARTITIONS_PER_TOPIC, alter, create
@@ -48,6 +49,10 @@ LONGEST = "Math.max(0, ...tasks.filter(([start]) => start %s painted).map(([, du
 LOOK_SECONDS = 0.25
 SETTLE_SECONDS = 5.0
 """After which a page that was opened only refreshes."""
+
+ADDRESSES = ("#/", "#/map", "#/jobs/1", "#/topics")
+TURNS = 7
+"""Times that each page is left open."""
 
 Measure = Callable[[int, float, Path, str], Iterator[bool]]
 """Prints one row per number. Its arguments: how many, seconds, a folder for data, and the browser."""
@@ -131,16 +136,21 @@ def measure_refreshes(page: Page, partitions: int, seconds: float) -> Iterator[b
 
 
 def measure_open_pages(subject: Subject, browser: Browser, partitions: int, seconds: float) -> Iterator[bool]:
-    """Measure the server with each page left open, and before it without a page."""
-    for address in ("#/", "#/map", "#/jobs/1", "#/topics"):
-        idle = busy_percent(subject, seconds)
-        page = browser.open(f"http://{subject.server.http}/{address}")
-        page.wait("!document.getElementById('content').hidden")
-        sleep(SETTLE_SECONDS)
-        busy = busy_percent(subject, seconds)
-        browser.close_tabs()
-        name = f"% of a core of the server for {address} left open, above {idle:.1f} without a page"
-        yield show(name, partitions, busy - idle, OPEN_PERCENT)
+    """Measure the server in turn without a page and with each page left open."""
+    idle, busy = list[float](), {address: list[float]() for address in ADDRESSES}
+    for _ in range(TURNS):
+        idle.append(busy_percent(subject, seconds))
+        for address in ADDRESSES:
+            page = browser.open(f"http://{subject.server.http}/{address}")
+            page.wait("!document.getElementById('content').hidden")
+            sleep(SETTLE_SECONDS)
+            busy[address].append(busy_percent(subject, seconds))
+            browser.close_tabs()
+    for address, found in busy.items():
+        above = [each - without for each, without in zip(found, idle, strict=True)]
+        error = stdev(above) / len(above) ** 0.5
+        name = f"% of a core (± {error:.2f}) for {address} left open, above {mean(idle):.1f} without a page"
+        yield show(name, partitions, mean(above), OPEN_PERCENT)
 
 
 def busy_percent(subject: Subject, seconds: float) -> float:
