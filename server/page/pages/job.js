@@ -14,15 +14,15 @@ import { Reader } from "../reader.js";
 import { reasonTable } from "../reasons.js";
 import { Strip } from "../strip.js";
 
-const LONGEST_MS = 10_000; // the partitions are read again after this time, however long a read takes
-const STRIP_MS = 3000; // time between two reads of the states of all partitions,
-const STRIP_MS_EACH = 0.25; // and for each of them: the server visits all
-const SHARE = 100; // The pause after a read is this multiple of its duration: a filter visits all partitions.
+const DETAIL_MS = 4000; // time between two reads of the partitions that are listed: how far the job is comes with the status
+const STRIP_MS = 4000; // time between two reads of the states of all partitions,
+const STRIP_MS_EACH = 0.5; // and for each of them: the server visits all
 
 function summary(job, allPaused) {
   const copy = job.copied ? `, ${duration(job.copied.seconds_left) || "unknown time"} left` : "";
+  const far = job.ended_ms ? "" : `: ${howFar(job).text}`; // Its endings are in its state.
   const back = job.rolled_back_by ? `. Rolled back by job ${job.rolled_back_by}` : "";
-  return `${capital(kindOf(job))}, by ${by(job)}. ${stateOf(job, allPaused)}: ${howFar(job).text}${copy}${back}.`;
+  return `${capital(kindOf(job))}, by ${by(job)}. ${capital(stateOf(job, allPaused))}${far}${copy}${back}.`;
 }
 
 // The job may have been deleted.
@@ -35,7 +35,7 @@ class JobPage {
   constructor(root, number, app) {
     [this.number, this.app] = [number, app];
     this.shown = null; // the job, once it was read
-    this.read = { value: null, query: "", due: 0 };
+    [this.value, this.looks] = [null, ""]; // what was read last, and what it depends on
     this.parts = new Parts(app);
     this.card = new JobCard(app, false);
     this.reasons = reasonTable("job-reasons", "Why partitions of this job do not move");
@@ -48,6 +48,7 @@ class JobPage {
       this.life.node, section("partitions", "Partitions", strip, ...this.parts.nodes), this.files.node);
     const label = `Partitions of job ${number} in the order of their names; Enter shows those of a topic`;
     this.strip = new Strip(strip, { label, choose: ({ topic }) => this.parts.choose(topic) });
+    this.detailReader = new Reader(() => this.#loadDetail(), DETAIL_MS);
     this.stripReader = new Reader(() => this.#loadStrip(), STRIP_MS);
     root.append(crumbs([["Jobs", "#/jobs"]], number), h("h1", { id: "detail-title", tabindex: "-1" }, `Job ${number}`), this.gone, this.detail);
   }
@@ -58,15 +59,9 @@ class JobPage {
     return data.total * STRIP_MS_EACH;
   }
 
-  // The partitions of a large job are read less often than the rest, unless the user acts.
-  async readDetail(paced) {
-    const query = JSON.stringify(this.parts.query);
-    if (paced && query === this.read.query && performance.now() < this.read.due) return;
-    const began = performance.now();
-    const value = await get(`v1/jobs/${this.number}`, this.parts.query).catch(missing);
-    const now = performance.now();
-    if (value) value.read_ms = Date.now();
-    this.read = { value, query, due: now + Math.min(LONGEST_MS, SHARE * (now - began)) };
+  async #loadDetail() {
+    this.value = await get(`v1/jobs/${this.number}`, this.parts.query).catch(missing);
+    if (this.value) this.value.read_ms = Date.now();
   }
 
   // The partitions, which take as long to draw as all above them: at first in a task of their own.
@@ -77,15 +72,19 @@ class JobPage {
     else this.parts.show(shown);
   }
 
+  // The partitions are read less often than the rest, unless the user acts, or the job is paused, resumed or has ended.
   async update({ status, paced }) {
-    await Promise.all([this.readDetail(paced), this.life.update(!paced).catch(missing), this.stripReader.read(!paced).catch(missing)]);
-    const { value } = this.read;
+    const open = status.jobs.find(({ id }) => id === Number(this.number));
+    const looks = JSON.stringify([this.parts.query, open?.state]);
+    const changed = !paced || looks !== this.looks;
+    this.looks = looks;
+    await Promise.all([this.detailReader.read(changed), this.life.update(!paced).catch(missing), this.stripReader.read(!paced).catch(missing)]);
+    const { value } = this;
     setHidden(this.gone, Boolean(value));
     setHidden(this.detail, !value);
     if (!value) return;
     // The status may be newer than the partitions: all parts of the page show the same numbers.
-    const job = status.jobs.find(({ id }) => id === value.job.id) ?? value.job;
-    if (job.state !== value.job.state) this.read.due = 0; // The next refresh reads the partitions, too.
+    const job = open ?? value.job;
     this.card.update(job, value.reasons);
     this.files.update(job);
     setText(this.summary, summary(job, status.paused));
