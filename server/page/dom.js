@@ -24,6 +24,9 @@ export function section(id, title, ...content) {
   return h("section", { id: `${id}-section`, class: "card", "aria-labelledby": heading.id }, heading, ...content);
 }
 
+// The parts of a long name, each of which ends with one of the characters: lines break between them.
+export const pieces = (name, ends) => name.split(new RegExp(`(?<=[${ends}])`)).map((part) => h("span", { class: "piece" }, part));
+
 export function setText(node, value) {
   const text = visible(value);
   if (node.textContent !== text) node.textContent = text;
@@ -80,11 +83,13 @@ function part(tag, role, className) {
   return node;
 }
 
+const SLIM = 3; // columns of a table that stays one on narrow windows
+
 // The table is `node`. A column has a `label`, and `text(row)`, or `make(cell)` and `patch(cell, row)` for other content than text.
 // `number` aligns it right, `wide` lets it take a line of its own on narrow windows, `nowrap` keeps it in one line.
 export class Table {
   constructor(id, caption, columns, keyOf) {
-    this.node = h("table", { id, role: "table" }, h("caption", {}, caption));
+    this.node = h("table", { id, role: "table", class: columns.length <= SLIM && "slim" }, h("caption", {}, caption));
     this.columns = columns;
     this.keyOf = keyOf;
     const head = part("thead", "rowgroup");

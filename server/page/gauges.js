@@ -2,7 +2,7 @@
 "use strict";
 
 import { get } from "./api.js";
-import { h, keyed, section, setAttribute, setHidden, setText } from "./dom.js";
+import { h, keyed, pieces, section, setAttribute, setHidden, setText } from "./dom.js";
 import { count } from "./format.js";
 import { NAMES, changeAsItIs, limitValue } from "./limits.js";
 import { paceRow } from "./pace_limit.js";
@@ -46,7 +46,7 @@ function show(gauge, limit, app) {
   bar.classList.toggle("full", share >= 100);
   setText(used, measured ? `${count(limit.used)} in use${bounded && share >= 100 ? ": the limit is reached" : ""}` : "");
   const [code, origin] = config.children;
-  setText(code, `${limit.name.length === 1 ? `${limit.name}: ` : ""}${limit.config}`);
+  if (!code.firstChild) code.append(limit.name.length === 1 ? `${limit.name}: ` : "", ...pieces(limit.config, "."));
   setText(origin, ORIGINS[limit.origin] ?? "");
   setHidden(change, !app.mayChange);
 }

@@ -21,6 +21,9 @@ export function howFar(job) {
   };
 }
 
+// In the table, another column has the partitions.
+const inTable = (job) => ({ ...howFar(job), ...(job.copied && { text: `${bytes(job.copied.bytes)} of ${bytes(job.copied.total)}` }) });
+
 export function stateOf(job, allPaused) {
   if (job.outcome === "rolled back" && job.rolled_back_by) return `rolled back by job ${job.rolled_back_by}`;
   if (job.ended_ms) return Object.keys(job.endings).length > 1 ? `${job.outcome}: ${endings(job)}` : job.outcome;
@@ -85,7 +88,7 @@ export function jobTable(app) {
     { label: "job", ...link((job) => `#/jobs/${job.id}`, (job) => job.id) },
     { label: "kind", text: kindOf },
     { label: "state", ...badge((job) => badgeOf(job, app.status?.paused)) },
-    { label: "progress", wide: true, ...progress(howFar) },
+    { label: "progress", wide: true, nowrap: true, ...progress(inTable) },
     { label: "rate", number: true, text: (job) => rate(job.copied?.rate ?? null) },
     { label: "time left", number: true, text: (job) => duration(job.copied?.seconds_left ?? null) },
     { label: "partitions", text: (job) => partitions(job, app) },
@@ -123,7 +126,7 @@ const restorable = (job) => job.done > 0 || (job.endings.stopped ?? 0) > 0;
 
 export function pauseLines(job) {
   return [
-    `${counted(job.queued, "queued partition")} will not start until the job is resumed.`,
+    job.queued ? `${counted(job.queued, "queued partition")} will not start until the job is resumed.` : "Nothing is queued: only steps in flight are left.",
     `${counted(job.moving, "step")} in flight will finish.`,
     job.stalled > 0 && `${count(job.stalled)} of them make no progress now.`,
   ];

@@ -7,10 +7,10 @@ const FACTORS = [1, 2, 5, 10];
 
 // From 0 on, at most `most` steps of 1, 2 or 5 times a power of ten; the last one is not below `largest`.
 export function valueTicks(largest, most = 4) {
-  const top = largest > 0 ? largest : 1;
-  const power = 10 ** Math.floor(Math.log10(top / most));
-  const step = power * FACTORS.find((each) => power * each * most >= top * (1 - 1e-9));
-  const steps = Math.max(1, Math.ceil(top / step - 1e-9));
+  if (!(largest > 0)) return [0, 1]; // Half of nothing is no number to read.
+  const power = 10 ** Math.floor(Math.log10(largest / most));
+  const step = power * FACTORS.find((each) => power * each * most >= largest * (1 - 1e-9));
+  const steps = Math.max(1, Math.ceil(largest / step - 1e-9));
   return Array.from({ length: steps + 1 }, (_, place) => place * step);
 }
 

@@ -121,7 +121,7 @@ export const page = {
         const { broker: answer } = answers;
         const begun = answer.sampling && answer.measured_ms === null && !answer.problems.length;
         setHidden(text, answer.sampling && !begun);
-        setText(text, answer.sampling ? (begun ? "The first round has not ended yet." : "") : "Load is not measured.");
+        setText(text, answer.sampling ? (begun ? "The first round has not ended yet." : "") : "Load is not measured. Once it is, this page shows which brokers, topics and partitions are written and read most, and plans can even that out.");
         problems.replaceChildren(...answer.problems.map((line) => h("li", {}, badge("warn", "missing"), h("span", {}, line))));
         numbers.replaceChildren(...(answer.measured_ms === null ? [] : [overall(answer)]));
         const name = answer.sampling ? "End the measurement…" : "Measure load…";

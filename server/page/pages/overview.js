@@ -88,7 +88,7 @@ function incomingTable() {
     { label: "broker", text: (each) => each.broker },
     { label: "copied", ...copied },
     { label: "rate", number: true, text: (each) => rate(each.rate) },
-    { label: "time left", number: true, text: (each) => duration(each.seconds_left) },
+    { label: "time left", number: true, text: (each) => (each.bytes < each.total ? duration(each.seconds_left) || "not known" : "") },
   ], (each) => each.broker);
 }
 

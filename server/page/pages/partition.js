@@ -4,7 +4,7 @@
 import { get } from "../api.js";
 import { badge, button, crumbs, facts } from "../build.js";
 import { planLink, topicAddress } from "../broker_words.js";
-import { h, setText } from "../dom.js";
+import { h, pieces, setText } from "../dom.js";
 import { bytes, count, list } from "../format.js";
 import { partitionHealth, partitionName, partitionState, sizeText } from "../partition_words.js";
 
@@ -76,7 +76,7 @@ function replicaTable({ topic, partition, replicas, isr, leader, target, step, s
       h("th", { scope: "row", role: "rowheader", class: "nowrap", "data-label": "replica" }, h("a", { href: `#/brokers/${broker}` }, `Broker ${broker}`)),
       cell("role", broker === leader && badge("good", "leader"), broker === replicas[0] && broker !== leader && badge("", "preferred leader")),
       cell("sync", isr.includes(broker) ? badge("good", "in sync") : held && badge("bad", "not in sync")),
-      cell("size", held && sizes[place] !== null && bytes(sizes[place]), held && dirs[place] && h("small", {}, ` ${dirs[place]}`)),
+      cell("size", held && sizes[place] !== null && bytes(sizes[place]), held && dirs[place] && h("small", {}, " ", pieces(dirs[place], "/"))),
       cell("change", copying && badge("info", "is being copied"), !held && !copying && badge("warn", "to be copied"), !stays && badge("warn", "will be removed")));
   };
   const heads = ["replica", "role", "sync", "size", "change"].map((text) => h("th", { scope: "col", role: "columnheader" }, text));

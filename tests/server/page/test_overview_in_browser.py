@@ -5,7 +5,7 @@ import json
 from kafka.admin import ConfigResource, ConfigResourceType
 
 from controller.model.configs import LEADER_RATE
-from tests.server.page.site import FAST, IN_CHROMIUM, Site
+from tests.server.page.site import FAST, IN_CHROMIUM, Site, refreshed
 from tools.chromium import Page
 from tools.kafka_cluster import admin_client
 
@@ -24,6 +24,28 @@ def replace(page: Page, text: str) -> None:
     """Replace the text of the field that has the focus."""
     page.run("document.activeElement.select()")
     page.type(text)
+
+
+MANY = """
+const read = Response.prototype.json;
+Response.prototype.json = async function () {
+  const body = await read.call(this);
+  const row = (_, place) => ({ reason: `reason ${place}`, partitions: 9 - place });
+  return body.health ? { ...body, reasons: Array.from({ length: 9 }, row) } : body;
+};
+"""
+"""There are nine reasons why partitions do not move."""
+
+
+def test_the_first_reasons_are_shown_and_the_others_on_request(site: Site) -> None:
+    page = site.open("", FAST + MANY)
+    rows = "document.querySelectorAll('#reasons tbody tr').length"
+    page.wait(f"{rows} === 6")
+    page.tab_to("Show all 9 reasons")
+    page.press("Enter")
+    page.wait(f"{rows} === 9")
+    refreshed(page)
+    assert page.run(rows) == 9
 
 
 def test_the_dialog_of_a_limit_says_what_would_start(site: Site) -> None:
