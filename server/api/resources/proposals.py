@@ -258,10 +258,12 @@ def _rate(call: Call, store: ProposalStore) -> ForecastRate | None:
 async def _lines(call: Call, request: dict[str, Any], kept: Kept) -> AsyncIterator[bytes]:
     """Yield the input of the computation; the partitions are counted as they are handed over."""
     yield json.dumps(request).encode() + b"\n"
+    disks = await call.services.inventories.disks()
 
     def counted() -> Iterator[Struct]:
         services = call.services
-        for row in snapshot.rows(services.cluster_id(), call.state, services.sizes, services.load):
+        known = services.sizes, services.load, disks
+        for row in snapshot.rows(services.cluster_id(), call.state, *known):
             if isinstance(row, SnapshotPartition):
                 kept.read += 1
                 if row.bytes is None and kept.unsized is not None:

@@ -1,6 +1,6 @@
 """`/v1/snapshot`: the brokers and partitions as `reassignd plan` reads them (docs/planner.md)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Annotated, TypeAlias
 
@@ -125,16 +125,25 @@ async def snapshot(call: Call) -> Response:
     """Return the cluster, the brokers, then the partitions as they are after their last completed step."""
     await call.refresh()
     services = call.services
-    return json_lines(rows(services.cluster_id(), call.state, services.sizes, services.load))
+    disks = await services.inventories.disks()
+    return json_lines(rows(services.cluster_id(), call.state, services.sizes, services.load, disks))
 
 
 def rows(
-    cluster_id: str, state: State, sizes: Sizes, load: Loads | None
+    cluster_id: str,
+    state: State,
+    sizes: Sizes,
+    load: Loads | None,
+    disks_of: Mapping[int, Sequence[Disk]] | None = None,
 ) -> Iterator[SnapshotCluster | SnapshotBroker | SnapshotPartition]:
-    """Yield the rows, without loads if `load` is None. The state may change in between."""
+    """Yield the rows, without loads if `load` is None. The state may change in between.
+
+    `disks_of` has the directories of brokers; None: those that were measured.
+    """
+    disks_of = state.cluster.disks if disks_of is None else disks_of
     yield SnapshotCluster(cluster_id)
     for number, broker in sorted(state.cluster.brokers.items()):
-        live, disks = number in state.cluster.live, state.cluster.disks.get(number, ())
+        live, disks = number in state.cluster.live, disks_of.get(number, ())
         where = broker.host, broker.port
         closed = number in state.settings.excluded_brokers, is_cordoned(state, number)
         yield SnapshotBroker(number, broker.rack, live, *where, total_bytes(disks), _dirs(disks), *closed)

@@ -206,7 +206,7 @@ class Inventories:
         return self._inventory
 
     async def _count(self) -> Inventory:
-        state, counted = self._state, _ByBroker()
+        counted = _ByBroker()
         inventory = Inventory(Basis(wall_clock(), self._seen_ms(), self._sizes_ms()))
         async for topic, rows in self._slices():
             self._add(topic, rows, inventory.topics.setdefault(topic, TopicNumbers()), counted)
@@ -214,7 +214,7 @@ class Inventories:
         counted.add_to(inventory.brokers)
         await self._add_unhealthy(inventory)
         await self._add_moves(inventory)
-        inventory.disks = await self._disks() or dict(state.cluster.disks)
+        inventory.disks = await self.disks()
         return inventory
 
     async def _slices(self) -> AsyncIterator[tuple[str, Sequence[Partition]]]:
@@ -308,8 +308,8 @@ class Inventories:
             await asyncio.sleep(0)
         return moves
 
-    async def _disks(self) -> dict[int, Sequence[Disk]]:
-        """Return the directories of this process's brokers; nothing if there are none."""
+    async def disks(self) -> dict[int, Sequence[Disk]]:
+        """Return the directories of brokers: of this process's as they are now, of others as measured."""
         disks: dict[int, Sequence[Disk]] = {}
         nothing = DescribeLogDirsRequest([])
         for broker in sorted(self._owned()):
@@ -321,7 +321,7 @@ class Inventories:
                 if row.error_code == ErrorCode.NONE
             ]
             await asyncio.sleep(0)
-        return disks
+        return disks or dict(self._state.cluster.disks)
 
     def _sizes_ms(self) -> int | None:
         measured = self._sizes.measured()

@@ -11,6 +11,7 @@ from planner.model.snapshot import parse_snapshot
 from server.api.resources.snapshot import SnapshotPartition, rows
 from tests.builders import InMemoryController, key, partition
 from tests.server.api.api_client import MOVE, ApiClient, plan
+from tests.server.api.resources.test_embedded_brokers import Owned
 
 
 async def test_brokers_are_listed_before_partitions_with_their_size() -> None:
@@ -53,6 +54,15 @@ async def test_the_cluster_has_an_id_and_disks_have_sizes() -> None:
     assert brokers[0]["dirs"] == {"/a": {"total": 100, "usable": 50, "cordoned": False}, "/b": second}
     assert brokers[1]["dirs"] == {"/a": {"total": None, "usable": None, "cordoned": False}}
     assert brokers[2]["dirs"] is None
+
+
+async def test_brokers_of_this_process_tell_their_directories() -> None:
+    client = ApiClient()
+    client.sizes.log_dirs[1] = {"/a": [], "/b": []}
+    client.sizes.failed.add("/b")
+    client.serve(brokers=Owned())
+    lines = (await client.raw("GET", "/v1/snapshot")).text.splitlines()
+    assert json.loads(lines[1])["dirs"] == {"/a": {"total": None, "usable": None, "cordoned": False}}
 
 
 async def test_brokers_that_get_nothing_are_marked() -> None:
