@@ -13,7 +13,7 @@ from planner.proposals.disks.result import DiskProposal
 from planner.proposals.problem.goal import MissingSolverError, ProposalError
 from planner.proposing import DISKS, broker_ids, check_complete, chosen_topics, read_percentage
 
-SHARED = {"topics", "exclude_topics", "partitions", "strict_sizes"}
+SHARED = {"allow_unknown", "topics", "exclude_topics", "partitions", "strict_sizes"}
 """Options of every such goal."""
 OF_EVENING, OF_EMPTYING = {"tolerance", "headroom"}, {"empty", "relieve_to", "allow_partial"}
 OPTION_NAMES = {"weights": "--weight", "relieve_to": "--to"}
@@ -34,6 +34,7 @@ def read_disk_goal(words: Sequence[str], options: Mapping[str, Any]) -> DiskGoal
         empty=empty,
         topics=chosen_topics(options.get("topics"), options.get("exclude_topics")),
         strict_sizes=bool(options.get("strict_sizes")),
+        allow_unknown=bool(options.get("allow_unknown")),
         allow_partial=bool(options.get("allow_partial")),
     )
     if (tolerance := options.get("tolerance")) is not None:

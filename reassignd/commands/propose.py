@@ -117,7 +117,10 @@ _GOAL_OPTIONS = (
         "  [default: busy]",
     ),
     click.option(
-        "--allow-unknown", is_flag=True, help="Count rates that are not known as 0, rather than fail."
+        "--allow-unknown",
+        is_flag=True,
+        help="Count rates that are not known as 0, rather than fail. With disks: take directories of"
+        " unknown size as equally large, with room for all.",
     ),
     click.option(
         "--byte-tolerance", metavar="PERCENT", help="Allowed deviation from even bytes.  [default: 5%]"

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from planner.proposals.disks.held import BrokerDirs, HeldReplica
+from common.units import in_bytes
+from planner.proposals.disks.held import UNLIMITED, BrokerDirs, HeldReplica
 from planner.proposals.disks.result import DirChange, DirMove, LeftReplica
 
 
@@ -45,7 +46,7 @@ def changes_of(held: BrokerDirs, found: BrokerMoves) -> Iterator[DirChange]:
         yield DirChange(
             held.broker.id,
             path,
-            total or None,
+            None if held.unlimited else total or None,
             used if total else None,
             used + moved[place] if total else None,
             replicas[place],
@@ -58,6 +59,8 @@ def changes_of(held: BrokerDirs, found: BrokerMoves) -> Iterator[DirChange]:
         )
 
 
-def percent(used: int, total: int) -> str:
-    """Return how full a directory is, in words."""
-    return f"{float(Fraction(100 * used, total)):.1f} %" if total else "-"
+def fullness(used: int, total: int | None) -> str:
+    """Return how full a directory is, in words: bytes, if its size is not known or does not matter."""
+    if total is None or total == UNLIMITED:
+        return in_bytes(used)
+    return f"{float(Fraction(100 * used, total)):.1f} %"

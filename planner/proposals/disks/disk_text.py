@@ -6,7 +6,7 @@ from typing import Any
 from common.lists import grouped
 from common.units import in_bytes
 from common.wording import counted, some
-from planner.proposals.disks.broker_moves import percent
+from planner.proposals.disks.broker_moves import fullness
 from planner.proposals.disks.result import DirChange, DiskProposal
 from planner.proposals.proposal_text import MOST_LINES
 
@@ -60,9 +60,9 @@ def dir_rows(proposal: DiskProposal) -> Iterator[Sequence[str]]:
 
 
 def _used(change: DirChange) -> str:
-    if change.total is None or change.before is None or change.after is None:
+    if change.before is None or change.after is None:
         return "-"
-    return f"{percent(change.before, change.total)} → {percent(change.after, change.total)}"
+    return f"{fullness(change.before, change.total)} → {fullness(change.after, change.total)}"
 
 
 def _left_out(proposal: DiskProposal) -> Iterator[str]:

@@ -5,7 +5,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 from common.wording import some
-from planner.proposals.disks.broker_moves import BrokerMoves, percent
+from planner.proposals.disks.broker_moves import BrokerMoves, fullness
 from planner.proposals.disks.dir_task import DirTask, Targets
 from planner.proposals.disks.evening import even_out
 from planner.proposals.disks.exact import Effort, exactly_even
@@ -83,12 +83,12 @@ def _short(held: BrokerDirs, task: DirTask, targets: Targets) -> list[str]:
             continue
         total = held.totals[place]
         wanted = (
-            f"at most {percent(task.most[place], total)}"
+            f"at most {fullness(task.most[place], total)}"
             if used > task.most[place]
-            else f"at least {percent(task.least[place], total)}"
+            else f"at least {fullness(task.least[place], total)}"
         )
         lines.append(
-            f"broker {held.broker.id}: {held.paths[place]} is {percent(used, total)} full afterwards instead"
+            f"broker {held.broker.id}: {held.paths[place]} ends at {fullness(used, total)} instead"
             f" of {wanted}: {_why(task, targets, place)}"
         )
     return lines

@@ -28,6 +28,8 @@ class DiskGoal(NamedTuple):
     """Those of the topics whose replicas may move; None: all of them."""
     strict_sizes: bool = False
     """Refuse brokers of which the size of a replica is not known."""
+    allow_unknown: bool = False
+    """Take the directories of a broker that reports the size of none as equally large, with room for all."""
     allow_partial: bool = False
     """Accept moves that leave replicas, for which there is no room elsewhere, in an emptied directory."""
 

@@ -9,6 +9,8 @@ from planner.proposals.disks.goal import DiskGoal
 from planner.proposals.disks.result import LeftReplica
 
 UNKNOWN_DIR = -1
+UNLIMITED = 2**50
+"""Bytes of a directory whose size does not matter. All of a broker together stay below 64 bits."""
 NOT_CHOSEN = ""
 """The reason of replicas that may not move, and that are not named."""
 
@@ -25,8 +27,10 @@ class HeldReplica(NamedTuple):
 class BrokerDirs:
     """The log directories of a broker by position, in order of path, and its replicas."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Broker, goal: DiskGoal) -> None:
         self.broker = broker
+        self.unlimited = goal.allow_unknown and not any(map(is_sized, (broker.dirs or {}).values()))
+        """Directories count as equally large, with room for all."""
         known = sorted((broker.dirs or {}).items())
         self.paths: tuple[str, ...] = tuple(path for path, _ in known)
         self.dirs: tuple[LogDir, ...] = tuple(each for _, each in known)
@@ -37,11 +41,19 @@ class BrokerDirs:
     @cached_property
     def totals(self) -> tuple[int, ...]:
         """Bytes of each volume; 0 where they are not known."""
+        if self.unlimited:
+            return (UNLIMITED,) * len(self.dirs)
         return tuple(each.total if is_sized(each) and each.total else 0 for each in self.dirs)
 
     @cached_property
     def used(self) -> tuple[int, ...]:
         """Bytes that are used on each volume, by replicas and other files; 0 where they are not known."""
+        if self.unlimited:
+            held = [0] * len(self.dirs)
+            for each in self.replicas:
+                if each.place != UNKNOWN_DIR:
+                    held[each.place] += each.size
+            return tuple(held)
         return tuple(
             total - (each.usable or 0) if total else 0
             for total, each in zip(self.totals, self.dirs, strict=True)
@@ -75,7 +87,7 @@ def is_sized(log_dir: LogDir) -> bool:
 
 def held_by(snapshot: Snapshot, brokers: Iterable[int], goal: DiskGoal) -> Mapping[int, BrokerDirs]:
     """Return what each of these brokers holds."""
-    held = {each: BrokerDirs(snapshot.brokers[each]) for each in brokers}
+    held = {each: BrokerDirs(snapshot.brokers[each], goal) for each in brokers}
     for key, row in snapshot.partitions.items():
         if not held.keys().isdisjoint(row.replicas):
             _add(held, key, row, _reason(row, goal))

@@ -62,13 +62,13 @@ def _to_empty(snapshot: Snapshot, goal: DiskGoal) -> tuple[Sequence[int], list[s
     named: dict[int, set[str]] = defaultdict(set)
     for broker, path in goal.empty:
         named[broker].add(path)
-    reasons = [_cannot_empty(snapshot.brokers.get(each), each, named[each]) for each in sorted(named)]
+    reasons = [_cannot_empty(snapshot.brokers.get(each), each, named[each], goal) for each in sorted(named)]
     if any(reasons):
         raise ProposalError([each for each in reasons if each])
     return sorted(named), []
 
 
-def _cannot_empty(broker: Broker | None, number: int, paths: set[str]) -> str | None:
+def _cannot_empty(broker: Broker | None, number: int, paths: set[str], goal: DiskGoal) -> str | None:
     """Return why directories of a broker cannot be emptied; None if they can."""
     if broker is None or not broker.live or not broker.dirs:
         return _cannot_move(broker, number)
@@ -82,13 +82,14 @@ def _cannot_empty(broker: Broker | None, number: int, paths: set[str]) -> str | 
         )
     if len(paths) == len(known):
         return f"broker {number}: these are all of its log directories, and none is left for the replicas"
-    return None
+    sized = any(map(is_sized, broker.dirs.values()))
+    return None if sized or goal.allow_unknown else _unsized(number)
 
 
 def _to_even_out(snapshot: Snapshot, goal: DiskGoal) -> tuple[Sequence[int], list[str]]:
     """Return the brokers with directories to even out, and notes about others. Raises ProposalError."""
     named = sorted(goal.brokers or snapshot.brokers)
-    reasons = {each: _cannot_even_out(snapshot.brokers.get(each), each) for each in named}
+    reasons = {each: _cannot_even_out(snapshot.brokers.get(each), each, goal) for each in named}
     able = [each for each in named if reasons[each] is None]
     others = [reason for reason in reasons.values() if reason is not None]
     if others and (goal.brokers or not able):
@@ -96,16 +97,22 @@ def _to_even_out(snapshot: Snapshot, goal: DiskGoal) -> tuple[Sequence[int], lis
     return able, _as_notes(snapshot.brokers[each] for each in named if reasons[each])
 
 
-def _cannot_even_out(broker: Broker | None, number: int) -> str | None:
+def _cannot_even_out(broker: Broker | None, number: int, goal: DiskGoal) -> str | None:
     if broker is None or not broker.live or not broker.dirs:
         return _cannot_move(broker, number)
     if len(broker.dirs) == 1:
         return (
             f"broker {number} has one log directory, {next(iter(broker.dirs))}: there is nothing to even out"
         )
-    if sum(map(is_sized, broker.dirs.values())) < 2:
-        return f"broker {number} does not report the size of its log directories (Kafka 3.3)"
-    return None
+    sized = sum(map(is_sized, broker.dirs.values()))
+    return _unsized(number) if sized < (0 if goal.allow_unknown else 2) else None
+
+
+def _unsized(number: int) -> str:
+    return (
+        f"broker {number} does not report the size of its log directories (Kafka 3.3); --allow-unknown takes"
+        " them as equally large"
+    )
 
 
 def _cannot_move(broker: Broker | None, number: int) -> str:

@@ -180,7 +180,13 @@ class ProposalRequest(Struct, forbid_unknown_fields=True):
         list[str], Meta(description="Allowed deviation from the fair share of a load, such as `in=10%`.")
     ] = []
     at: Moment | None = None
-    allow_unknown: Annotated[bool, Meta(description="Count rates that are not known as 0.")] = False
+    allow_unknown: Annotated[
+        bool,
+        Meta(
+            description="Count rates that are not known as 0. With `disks`: take directories of unknown size"
+            " as equally large, with room for all."
+        ),
+    ] = False
     byte_tolerance: Annotated[str, Meta(description="Allowed deviation from even bytes.")] | None = None
     minimize: Minimized | None = None
     spread: Spread | None = None

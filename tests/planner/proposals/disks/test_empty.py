@@ -136,6 +136,16 @@ def test_options_that_have_no_meaning_are_refused(
         read_disk_goal(words, options)
 
 
+def test_directories_of_unknown_size_have_room_for_all_if_that_is_allowed() -> None:
+    snapshot = disks(a=[30, 20], b=[10])
+    for path in ("/a", "/b"):
+        snapshot = with_dir(snapshot, path, total=None, usable=None)
+    with pytest.raises(ProposalError, match="--allow-unknown takes them as equally large"):
+        proposed(snapshot, empty=["1:/a"])
+    found = proposed(snapshot, empty=["1:/a"], allow_unknown=True)
+    assert [(each.before, each.after) for each in found.dirs] == [(50, 0), (10, 60)]
+
+
 @st.composite
 def brokers(draw: st.DrawFn) -> Snapshot:
     """Draw a broker with three directories that are partly full."""

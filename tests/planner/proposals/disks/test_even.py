@@ -254,3 +254,28 @@ def test_moves_stay_on_the_broker_and_another_proposal_finds_nothing(
         most = (each.before or 0) if each.most is None else max(each.most, each.before or 0)
         assert (each.after or 0) <= most
         assert not (each.cordoned and each.gains)
+
+
+def unsized(snapshot: Snapshot) -> Snapshot:
+    """Return the cluster whose broker does not report the size of its directories."""
+    for path in snapshot.brokers[1].dirs or {}:
+        snapshot = with_dir(snapshot, path, total=None, usable=None)
+    return snapshot
+
+
+def test_directories_of_unknown_size_count_as_equally_large_if_that_is_allowed() -> None:
+    snapshot = unsized(disks(a=[30, 20, 10], b=[], c=[10]))
+    with pytest.raises(ProposalError, match="broker 1 does not report the size of its log directories"):
+        proposed(snapshot)
+    found = proposed(snapshot, allow_unknown=True)
+    assert [(each.total, each.before, each.after) for each in found.dirs] == [
+        (None, 60, 30),
+        (None, 0, 20),
+        (None, 10, 20),
+    ]
+    assert "/a ends at 30 B instead of at most 25 B" in found.short[0]
+
+
+def test_one_directory_of_unknown_size_gets_nothing_even_if_unknown_is_allowed() -> None:
+    found = proposed(with_dir(disks(a=[10] * 4, b=[], c=[]), "/c", total=None), allow_unknown=True)
+    assert {target for *_, target in moved(found)} == {"/b"}
