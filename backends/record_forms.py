@@ -30,6 +30,7 @@ from controller.model.cluster import (
     UpstreamStep,
     row_maker,
 )
+from controller.model.disks import DiskMove, MoveStage
 from controller.model.load_hours import LoadHours
 from controller.model.tasks import DryRun, UserTask
 from controller.model.upstream_step import Stage
@@ -278,6 +279,16 @@ def _task(row: StoredRow) -> UserTask:
     return task._replace(executes=bool(task.executes), failed=bool(task.failed))
 
 
+def _move_row(move: DiskMove) -> StoredRow:
+    return (*move[:-2], move.stage.name.lower(), move.reason)
+
+
+def _move(row: StoredRow) -> DiskMove:
+    job, topic, partition, broker, source, target, size, stage, reason = row
+    replica, dirs = (_same[topic], partition, broker), (_same[source], _same[target])
+    return DiskMove(job, *replica, *dirs, size, MoveStage[stage.upper()], reason)
+
+
 FORMS: dict[type[Record], RecordForm] = {
     ControllerEpoch: RecordForm("controller", ("id", "epoch"), 1, lambda epoch: (0, epoch.epoch), _epoch),
     Broker: RecordForm(
@@ -369,6 +380,15 @@ FORMS: dict[type[Record], RecordForm] = {
     ),
     LoadHours: RecordForm(
         "load_hours", LoadHours._fields, 1, tuple, lambda row: LoadHours(*row), lambda key: (key,)
+    ),
+    DiskMove: RecordForm(
+        "disk_moves",
+        DiskMove._fields,
+        4,
+        _move_row,
+        _move,
+        lambda key: (key[0], *key[1]),
+        ordered=True,
     ),
 }  # fmt: skip
 """Forms by kind of record, in the order of loading: topics before their partitions."""

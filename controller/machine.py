@@ -29,6 +29,8 @@ from controller.cluster.isr import alter_partition
 from controller.cluster.leaders import elect_leaders, rebalance_leaders
 from controller.cluster.load import hours_measured
 from controller.cluster.topics import create_partitions, create_topics
+from controller.disks.orders import cancel_moves, move_disks, roll_back_moves
+from controller.disks.rules import disks_seen, moves_refused
 from controller.execution.pacing import pace_measured
 from controller.execution.throttle import adjust_throttle
 from controller.gateway import events as gateway_events
@@ -41,8 +43,9 @@ from controller.gateway.throttle import (
     request_throttle,
     throttle_read,
 )
-from controller.messages import events, job_events, load_events, task_events
+from controller.messages import disk_events, events, job_events, load_events, task_events
 from controller.messages.event import AnyEvent
+from controller.model.jobs import JobKind
 from controller.pace.readings import PaceMeasured
 from controller.reassignment.jobs import (
     limit_job,
@@ -74,6 +77,14 @@ def decide(d: Decision, event: AnyEvent) -> Iterator[None]:
         adjust_throttle(d)
     elif d.state.in_flight.changed_topics:
         d.state.in_flight.take_changed()
+
+
+def _roll_back(d: Decision, event: job_events.RollBackJob) -> Iterator[None]:
+    job = d.state.orders.jobs.get(event.job)
+    if job is not None and job.kind is JobKind.DISKS:
+        yield from roll_back_moves(d, event, job)
+    else:
+        yield from roll_back_job(d, event)
 
 
 def _stalled(d: Decision, event: events.Stalled) -> None:
@@ -116,7 +127,7 @@ _HANDLERS: dict[type[AnyEvent], Handler[Any]] = dict(
         _handler(events.ControlledShutdown, controlled_shutdown),
         _handler(events.LogDirFailed, log_dir_failed),
         _handler(events.AlterPartition, alter_partition),
-        _handler(job_events.RollBackJob, roll_back_job),
+        _handler(job_events.RollBackJob, _roll_back),
         _handler(job_events.Queue, queue_plan),
         _handler(job_events.Pause, pause),
         _handler(job_events.Prioritize, prioritize),
@@ -126,6 +137,10 @@ _HANDLERS: dict[type[AnyEvent], Handler[Any]] = dict(
         _handler(job_events.Prune, prune),
         _handler(task_events.TaskEnded, task_ended),
         _handler(load_events.HoursMeasured, hours_measured),
+        _handler(disk_events.MoveDisks, move_disks),
+        _handler(disk_events.CancelMoves, cancel_moves),
+        _handler(disk_events.DisksSeen, disks_seen),
+        _handler(disk_events.MovesRefused, moves_refused),
         _handler(events.Stalled, _stalled),
         _handler(events.Continue, _continue),
         _handler(events.PeriodChanged, _period_changed),

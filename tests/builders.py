@@ -90,6 +90,7 @@ def records(state: State) -> list[Record]:
         *state.tasks.results.values(),
         *state.tasks.dry_runs.values(),
         *state.load_hours.values(),
+        *(move for moves in state.disks.moves.values() for move in moves.values()),
         *([Paused(True)] if state.orders.paused else []),
     ]
 

@@ -13,10 +13,12 @@ from typing import NamedTuple, Protocol, assert_never
 
 from backends.broker_commands.links import BrokerLinks
 from backends.client.channel import Connect, connect
+from backends.disk_moves.mover import DiskMover
 from backends.embedded.broker import EmbeddedBroker
 from backends.embedded.controller_requests import IsrReporter, controlled_shutdown
 from backends.embedded.latency import EmbeddedProbes, LatencyModel
 from backends.embedded.log_dirs import LogDirs, describing_log_dirs
+from backends.embedded.own_directories import OwnDirectories
 from backends.embedded.replication import Fetch, Replication, Throttles, Traffic, Volume
 from backends.measuring.flows import FlowMeter
 from backends.measuring.pace import PaceMeasurer
@@ -138,10 +140,9 @@ class EmbeddedBrokers:
         self._ticking: asyncio.Task[None] | None = None
         self._stalls = StallWatch(state, self.received)
         self._latency = LatencyModel(settings.network_bytes_per_second)
-        # The noise is not secret, and equal in each run.
-        probes = EmbeddedProbes(self._latency, lambda: sorted(self._running), self._clock, Random(1))  # noqa: S311
-        self._pace = PaceMeasurer(probes, FlowMeter(state, self), state, submit, self._clock)
-        self._measuring: asyncio.Task[None] | None = None
+        self._pace = PaceMeasurer(self._probes(), FlowMeter(state, self), state, submit, self._clock)
+        self._disks = DiskMover(OwnDirectories(self.running), state, submit, self._clock)
+        self._observing: list[asyncio.Task[None]] = []
         self._checked = self._clock.now()
         """When steps in flight were checked for progress."""
         self._switching = asyncio.Lock()
@@ -178,11 +179,14 @@ class EmbeddedBrokers:
         for number, epoch in epochs.items():
             self.brokers[number].epoch = epoch
         self._ticking = spawn(self._run(), "embedded-replication", self._on_failure)
-        self._measuring = spawn(self._pace.run(), "pace", self._on_failure)
+        self._observing = [
+            spawn(self._pace.run(), "pace", self._on_failure),
+            spawn(self._disks.run(), "embedded-disk-moves", self._on_failure),
+        ]
 
     async def stop(self) -> None:
         """Stop all brokers without events for the controller."""
-        await cancel(*filter(None, (self._ticking, self._measuring)))
+        await cancel(*filter(None, (self._ticking, *self._observing)))
         await self._links.close()
         for number in list(self._running):
             await self._close(number)
@@ -304,6 +308,10 @@ class EmbeddedBrokers:
         return self._replication.traffic
 
     # ---- wiring --------------------------------------------------------------------------------------------
+
+    def _probes(self) -> EmbeddedProbes:
+        # The noise is not secret, and equal in each run.
+        return EmbeddedProbes(self._latency, lambda: sorted(self._running), self._clock, Random(1))  # noqa: S311
 
     def _broker(self, number: int) -> EmbeddedBroker:
         self._replication.add_broker(number)

@@ -156,6 +156,14 @@ CREATE TABLE load_hours (
 );
 """
 
+_DISK_MOVES = """
+CREATE TABLE disk_moves (
+    sequence INTEGER PRIMARY KEY, job INTEGER NOT NULL, topic TEXT NOT NULL, partition INTEGER NOT NULL,
+    broker INTEGER NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL, size INTEGER NOT NULL,
+    stage TEXT NOT NULL, reason TEXT NOT NULL, UNIQUE (job, topic, partition, broker)
+);
+"""
+
 _ACCESS = """
 CREATE TABLE acls (
     kind TEXT NOT NULL, name TEXT NOT NULL, pattern TEXT NOT NULL, principal TEXT NOT NULL,
@@ -218,6 +226,7 @@ CREATE TABLE configs (
     + _USER_TASKS
     + _DRY_RUNS
     + _LOAD_HOURS
+    + _DISK_MOVES
 )
 
 UPGRADES = {
@@ -229,6 +238,7 @@ UPGRADES = {
     6: _USER_TASKS,
     7: _DRY_RUNS,
     8: _LOAD_HOURS,
+    9: _DISK_MOVES,
 }
 """SQL by format version that converts the tables of that version to the next one."""
 

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import assert_never
 
 from backends.client.errors import AuthenticationError, BrokerError
+from backends.disk_moves.mover import ClientOfBrokers, DiskMover
 from backends.measuring.canary import Canary, CanaryClient, at_upstream
 from backends.measuring.flows import FlowMeter
 from backends.measuring.pace import PaceMeasurer
@@ -79,6 +80,9 @@ class UpstreamBackend:
         self._topic_configs = TopicConfigs(client, state, submit, self._clock)
         self._broker_rates = BrokerRates(client, state, submit, self._clock)
         self._stalls = StallWatch(state, self.sizes.received)
+        self._disks = DiskMover(
+            ClientOfBrokers(client), state, submit, self._clock, self._throttle_configs.settled
+        )
         self._pace: PaceMeasurer | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._failed = self._stopped = False
@@ -135,6 +139,7 @@ class UpstreamBackend:
             "upstream-broker-rates": self._broker_rates.run(),
             "upstream-sizes": self.sizes.run(),
             "upstream-configs": self._topic_configs.run(),
+            "upstream-disk-moves": self._disks.run(),
             "upstream-stalls": self._stalls.run(self._clock, self._submit),
         }
         if self._pace is not None:

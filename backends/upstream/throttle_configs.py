@@ -20,6 +20,7 @@ from controller.gateway.throttle import throttles_to_read
 from controller.messages.effects import AlterThrottle, ReadThrottle
 from controller.model.configs import (
     CORDONED_LOG_DIRS,
+    LOG_DIRS_RATE,
     RATES,
     THROTTLED_REPLICAS,
     ConfigChange,
@@ -59,7 +60,10 @@ REFUSALS = {
 
 log = logging.getLogger(__name__)
 
-CONFIGS = {ResourceType.TOPIC: THROTTLED_REPLICAS, ResourceType.BROKER: (*RATES, CORDONED_LOG_DIRS)}
+CONFIGS = {
+    ResourceType.TOPIC: THROTTLED_REPLICAS,
+    ResourceType.BROKER: (*RATES, LOG_DIRS_RATE, CORDONED_LOG_DIRS),
+}
 SET = {
     ResourceType.TOPIC: {ConfigSource.DYNAMIC_TOPIC},
     ResourceType.BROKER: {ConfigSource.DYNAMIC_BROKER, ConfigSource.DYNAMIC_DEFAULT_BROKER},

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from controller.model.configs import (
     CANCEL_MODE,
     CORDONED_LOG_DIRS,
+    DISK_MOVES,
     EXCLUDED_BROKERS,
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
@@ -379,7 +380,8 @@ _CLUSTER_WIDE = [
         MAX_DISK_USAGE,
         ConfigType.DOUBLE,
         "0.9",
-        "Gateway: a step waits if it would fill a log directory of a target beyond this fraction.",
+        "Gateway: a step waits if it would fill a log directory of a target beyond this fraction. So does a"
+        " move between log directories, in every mode.",
         fraction,
     ),
     _long(
@@ -395,6 +397,13 @@ _CLUSTER_WIDE = [
         "A step whose new replicas receive no data for this time ends: "
         "replicas in sync are kept, the others are dropped, and the partition is queued again.",
         1_000,
+    ),
+    _int(
+        DISK_MOVES,
+        1,
+        "Maximum number of replicas that move at once between the log directories of one broker. If it is"
+        " not set, limit B of the job applies, by default 1.",
+        1,
     ),
     ConfigKey(
         CANCEL_MODE,

@@ -15,8 +15,10 @@ from controller.model.configs import (
     CORDONED_LOG_DIRS,
     FOLLOWER_REPLICAS,
     LEADER_REPLICAS,
+    LOG_DIRS_RATE,
     MAX_VALUE_BYTES,
     RATES,
+    THROTTLED_REPLICAS,
     Config,
     Resource,
     ResourceType,
@@ -39,11 +41,15 @@ class Throttle(NamedTuple):
     """Lower rates of single brokers."""
     cordoned: frozenset[int] = frozenset()
     """Brokers whose log directories are to be cordoned, with a throttle or without."""
+    disks: Mapping[int, int] = {}
+    """Rates of moves between the log directories of brokers."""
 
     def resources(self) -> set[Resource]:
         """Return the topics and brokers that need a value."""
         topics = {(ResourceType.TOPIC, topic) for topic in (*self.leaders, *self.followers)}
-        return topics | {(ResourceType.BROKER, str(broker)) for broker in {*self.brokers, *self.cordoned}}
+        return topics | {
+            (ResourceType.BROKER, str(broker)) for broker in {*self.brokers, *self.cordoned, *self.disks}
+        }
 
     def configs(self, resource: Resource) -> dict[str, str]:
         """Return the desired value of each leased config of the resource; empty if none is needed."""
@@ -51,7 +57,8 @@ class Throttle(NamedTuple):
         if kind is ResourceType.BROKER:
             rate = self.paced.get(int(name), self.rate) if int(name) in self.brokers else None
             cordon = EVERY_DIRECTORY if int(name) in self.cordoned else ""
-            return {**dict.fromkeys(RATES, "" if rate is None else str(rate)), CORDONED_LOG_DIRS: cordon}
+            rates = dict.fromkeys(RATES, "" if rate is None else str(rate))
+            return {**rates, LOG_DIRS_RATE: str(self.disks.get(int(name), "")), CORDONED_LOG_DIRS: cordon}
         sides = {LEADER_REPLICAS: self.leaders, FOLLOWER_REPLICAS: self.followers}
         return {config: ",".join(side.get(name, ())) for config, side in sides.items()}
 
@@ -60,19 +67,20 @@ NO_THROTTLE = Throttle(None, (), {}, {})
 
 
 def desired_throttle(state: State) -> Throttle:
-    """Return the throttle for the steps in flight on an upstream, and the brokers to cordon.
+    """Return the throttle for steps and moves in flight on an upstream, and the brokers to cordon.
 
     Every broker of an entry gets the rate, because it can become the leader.
     """
     rate, paced, cordoned = throttle_rate(state), lower_rates(state), cordoned_brokers(state)
+    disks = state.disks.throttles()
     if rate is None and not paced:
-        return NO_THROTTLE._replace(cordoned=cordoned)
+        return NO_THROTTLE._replace(cordoned=cordoned, disks=disks)
     lists = {topic: throttled_replicas(state, topic) for topic in state.in_flight.by_topic}
     lists = {topic: pair for topic, pair in lists.items() if rate is not None or any(pair)}
     leaders, followers = ({topic: pair[side] for topic, pair in lists.items()} for side in (0, 1))
     entries = (entry for side in (leaders, followers) for listed in side.values() for entry in listed)
     brokers = {int(entry.partition(":")[2]) for entry in entries}
-    return Throttle(rate, brokers, leaders, followers, paced, cordoned)
+    return Throttle(rate, brokers, leaders, followers, paced, cordoned, disks)
 
 
 def lower_rates(state: State) -> dict[int, int]:
@@ -201,6 +209,7 @@ def _room(value: str | None) -> int:
 def adjust_throttle(d: Decision) -> None:
     """Set and restore throttle configs according to the steps in flight after this decision."""
     state = d.state
+    _throttle_disks(d)
     touched = state.in_flight.take_changed()
     free = (
         not state.throttle.rates
@@ -251,6 +260,16 @@ def _throttle_broker(d: Decision, broker: int, rate: int | None) -> None:
         d.effects.append(ConfigsChanged(ResourceType.BROKER, str(broker)))
 
 
+def _throttle_disks(d: Decision) -> None:
+    """Set and restore the throttles of moves between log directories."""
+    leases, rates = d.state.throttle.leases, d.state.disks.throttles()
+    leased = {int(name) for _, name, config in leases if config == LOG_DIRS_RATE}
+    for broker in sorted(rates.keys() | leased):
+        rate = str(rates.get(broker, ""))
+        if _set_or_restore(d, ResourceType.BROKER, str(broker), LOG_DIRS_RATE, rate):
+            d.effects.append(ConfigsChanged(ResourceType.BROKER, str(broker)))
+
+
 def _set_or_restore(d: Decision, resource: ResourceType, name: str, config: str, desired: str) -> bool:
     """Set the config to the desired value; if that is empty, restore the previous one.
 
@@ -260,6 +279,7 @@ def _set_or_restore(d: Decision, resource: ResourceType, name: str, config: str,
     key = (resource, name, config)
     lease = state.throttle.leases.get(key)
     value = state.settings.config(resource, name, config)
+    is_list = config in THROTTLED_REPLICAS
     # A rate of all brokers that is set during the lease neither ends nor freezes it.
     common = state.settings.config(ResourceType.BROKER, CLUSTER_DEFAULT, config) if lease is None else None
     if lease is not None and value != lease.ours:
@@ -270,10 +290,10 @@ def _set_or_restore(d: Decision, resource: ResourceType, name: str, config: str,
             _restore(d, lease)
         return lease is not None
     found = value if lease is None else lease.found
-    if config in RATES and (found or common):
+    if not is_list and (found or common):
         return False
-    ours = desired if config in RATES else union(found, desired)
-    if config not in RATES:
+    ours = union(found, desired) if is_list else desired
+    if is_list:
         state.throttle.note_unlisted(key, 0 if ours in {desired, EVERY_REPLICA} else _missing(ours, desired))
     if lease is not None and lease.ours == ours:
         return False
@@ -288,7 +308,7 @@ def _missing(value: str, desired: str) -> int:
 
 def _adjust_lease(d: Decision, lease: ThrottleLease, value: str | None) -> ThrottleLease | None:
     """Adjust the lease to a value of someone else: a lease of a rate ends, of a list it keeps its entries."""
-    if value is None or (lease.config in RATES and set_by_others(value, lease)):
+    if value is None or (lease.config not in THROTTLED_REPLICAS and set_by_others(value, lease)):
         d.delete(ThrottleLease, lease.key)
         return None
     changed = lease._replace(ours=value, found=",".join(others_entries(value, lease)) or None)

@@ -39,12 +39,12 @@ RESOURCES_PER_SLICE = 500
 
 
 def request_throttle(d: Decision) -> None:
-    """Request a read if the rate, the steps in flight or the brokers to cordon have changed."""
+    """Request a read if a rate, the steps in flight or the brokers to cordon have changed."""
     state = d.state
     rate, paced, cordoned = throttle_rate(state), lower_rates(state), cordoned_brokers(state)
     touched = state.in_flight.take_changed()
     state.backlog.throttle(rate is not None or bool(paced))
-    wanted, leased = Leased(rate, paced, cordoned), state.throttle.leased
+    wanted, leased = Leased(rate, paced, cordoned, state.disks.throttles()), state.throttle.leased
     if wanted != leased or (touched and (rate is not None or paced)):
         # First, so that the rows of the new steps wait for their throttle.
         d.effects.insert(0, ReadThrottle())

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeVar
 from controller.model.access import Acl, ScramCredential
 from controller.model.audit import AuditEntry, AuditTrim
 from controller.model.configs import Config, ResourceType, ThrottleLease
+from controller.model.disks import DiskMove
 from controller.model.jobs import Ending, Finished, Job, JobKind, Pending
 from controller.model.load_hours import LoadHours
 from controller.model.replicas import NO_ID, NO_LEADER, Replicas, TopicPartition, without
@@ -205,6 +206,7 @@ Record = (
     | UserTask
     | DryRun
     | LoadHours
+    | DiskMove
 )
 """The durable records. Each replaces the earlier one with the same `key`."""
 

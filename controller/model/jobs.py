@@ -16,6 +16,8 @@ class JobKind(IntEnum):
     PLAN = 0
     ROLLBACK = 1
     QUEUE = 2
+    DISKS = 3
+    """Replicas move between log directories of their brokers."""
 
 
 class Job(NamedTuple):

@@ -30,6 +30,7 @@ from controller.model.cluster import (
     Replicas,
     TopicPartition,
 )
+from controller.model.disks import DiskMove
 from controller.model.errors import DONE, Outcome
 from controller.model.jobs import TOPIC_GONE
 from controller.model.limits import NO_LIMITS
@@ -181,8 +182,10 @@ def prune(d: Decision, event: Prune) -> Iterator[None]:
     for place, job in enumerate(ended):
         if place >= surplus and job.ended_ms >= event.ended_before_ms:
             continue
-        for row in list(state.orders.finished.get(job.id, {}).values()):
-            d.delete(Finished, row.key)
+        rows: list[Finished | DiskMove] = list(state.orders.finished.get(job.id, {}).values())
+        rows += state.disks.moves.get(job.id, {}).values()
+        for row in rows:
+            d.delete(type(row), row.key)
             d.rows += 1
             if d.rows % ROWS_PER_SLICE == 0:
                 yield
@@ -192,11 +195,12 @@ def prune(d: Decision, event: Prune) -> Iterator[None]:
 
 def _surplus_jobs(state: State, ended: Sequence[Job], partitions: int) -> int:
     """Return how many of the oldest jobs to delete to keep at most `partitions` finished partitions."""
-    excess = sum(map(len, state.orders.finished.values())) - partitions
+    finished, moves = state.orders.finished, state.disks.moves
+    excess = sum(map(len, finished.values())) + sum(map(len, moves.values())) - partitions
     for place, job in enumerate(ended):
         if excess <= 0:
             return place
-        excess -= len(state.orders.finished.get(job.id, ()))
+        excess -= len(finished.get(job.id, ())) + len(moves.get(job.id, ()))
     return len(ended)
 
 

@@ -147,6 +147,13 @@ class Orders:
         count_down(self.open, self.pending.pop(key).job)
         self.listing.changed(key.topic)
 
+    def count_moves(self, job: int, change: int) -> None:
+        """Count moves between log directories among what has not ended of the job."""
+        if change > 0:
+            self.open[job] += change
+        elif change:
+            count_down(self.open, job, -change)
+
     # ---- jobs ----------------------------------------------------------------------------------------------
 
     def open_job(self, job: Job) -> None:

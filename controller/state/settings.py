@@ -150,6 +150,8 @@ class Leased(NamedTuple):
     """Rates of pace by broker."""
     cordoned: frozenset[int] = frozenset()
     """Brokers of an upstream that are to be cordoned."""
+    disks: Mapping[int, int] = {}
+    """Rates of moves between log directories by broker."""
 
 
 @dataclass(eq=False, slots=True)

@@ -40,6 +40,8 @@ from controller.model.cluster import (
     UpstreamStep,
 )
 from controller.model.configs import PACE, THROTTLE, ConfigName
+from controller.model.disks import BrokerReplica, DiskMove
+from controller.model.jobs import JobKind
 from controller.model.limits import NO_LIMITS
 from controller.model.load_hours import LoadHours
 from controller.model.tasks import DryRun, UserTask
@@ -49,6 +51,7 @@ from controller.scheduling.backlog import Backlog
 from controller.scheduling.limits import Cost, Windows, limits_of
 from controller.state.access import AclIndex
 from controller.state.cluster import ClusterState
+from controller.state.disks import DiskState
 from controller.state.gateway import GatewayState
 from controller.state.orders import MOVING, FinishedRows, Listing, Orders, StepsInFlight
 from controller.state.settings import CLUSTER_DEFAULT, PaceState, SettingsState, ThrottleState
@@ -125,6 +128,7 @@ class State:
         "backlog",
         "cluster",
         "delete_by_class",
+        "disks",
         "gateway",
         "in_flight",
         "listing",
@@ -160,6 +164,7 @@ class State:
         self.tasks = TaskState()
         self.load_hours: dict[int, LoadHours] = {}
         """By number."""
+        self.disks = DiskState()
         self.woken = False
         """A `Continue` event was requested and has not been decided yet."""
         self.put_by_class = self._putters()
@@ -185,6 +190,7 @@ class State:
             UserTask: self.tasks.put,
             DryRun: self.tasks.put_run,
             LoadHours: self._put_load_hours,
+            DiskMove: self._put_move,
         }
 
     def _deleters(self) -> dict[type[Record], Handler]:
@@ -205,6 +211,7 @@ class State:
             UserTask: self.tasks.delete,
             DryRun: self.tasks.delete_run,
             LoadHours: self.load_hours.__delitem__,
+            DiskMove: self._delete_move,
         }
 
     # ---- records -------------------------------------------------------------------------------------------
@@ -270,7 +277,7 @@ class State:
         """Whether a throttle is in force, or something is left of one."""
         throttle, opening = self.throttle, self.settings.opening
         ordered = throttle.rates or throttle.paced_rates or opening.throttle is not None
-        return bool(ordered or throttle.leases or self.backlog.usage.throttled)
+        return bool(ordered or throttle.leases or self.backlog.usage.throttled or self.disks.rates)
 
     def topic_id(self, topic: str) -> str:
         """Return the topic's id as the records of its reassignments keep it; empty where they need none."""
@@ -357,13 +364,20 @@ class State:
 
     def _put_job(self, record: Job) -> None:
         self.orders.put_job(record)
-        self.throttle.follow_job(record)
+        (self.disks if record.kind is JobKind.DISKS else self.throttle).follow_job(record)
         self.backlog.limit_job(record.id, NO_LIMITS if record.ended_ms else record.limits)
 
     def _delete_job(self, number: int) -> None:
         self.orders.delete_job(number)
         self.throttle.forget_job(number)
+        self.disks.forget_job(number)
         self.backlog.limit_job(number, NO_LIMITS)
+
+    def _put_move(self, record: DiskMove) -> None:
+        self.orders.count_moves(record.job, self.disks.put(record))
+
+    def _delete_move(self, key: tuple[int, BrokerReplica]) -> None:
+        self.orders.count_moves(key[0], self.disks.delete(key))
 
     def _put_paused(self, record: Paused) -> None:
         self.orders.set_paused(record.paused)

@@ -73,6 +73,14 @@ ENDINGS = (
 _STATES = {ending: PartState[ending.name] for ending in Ending}
 
 
+def endings_of(state: State, number: int) -> Mapping[Ending, int]:
+    """Return the number of partitions, or of replicas that change directories, of a job by their ending."""
+    job = state.orders.jobs.get(number)
+    if job is not None and job.kind is JobKind.DISKS:
+        return state.disks.endings(number)
+    return state.orders.endings.get(number, {})
+
+
 class Part(NamedTuple):
     """One partition of a job.
 

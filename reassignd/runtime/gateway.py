@@ -23,6 +23,7 @@ from common.address import Address
 from common.clock import RealClock
 from common.zones import host_zone
 from controller.cluster.brokers import holders
+from controller.messages.disk_events import MoveDisks
 from controller.messages.event import Event, Reply
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import Queue, RollBackJob
@@ -128,6 +129,8 @@ class ServedUpstream:
         """Submit the event; for an order, after the replicas of its topics were read from the upstream."""
         if isinstance(event, AlterReassignments | Queue):
             await self.backend.refresh_topics(topic for topic, _ in event.topics or ())
+        elif isinstance(event, MoveDisks):
+            await self.backend.refresh_topics(row.topic for row in event.moves)
         elif isinstance(event, RollBackJob):
             await self.backend.refresh_topics(
                 key.topic for key in self._state.orders.finished.get(event.job, ())

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from backends.client.channel import connector
 from backends.client.handshake import ClientSettings
+from backends.disk_moves.mover import ClientOfBrokers, DiskMover
 from backends.load.asking import BrokerFrames
 from backends.measuring.canary import Canary, by_controller
 from backends.measuring.flows import FlowMeter
@@ -161,6 +162,7 @@ class ControllerTerm:
         self._client = TermBrokerClient(state, client_settings, clock)
         self.sizes = ReplicaSizes(self._client, state, self.submit, clock)
         self._stalls = StallWatch(state, self.sizes.received)
+        self._disks = DiskMover(ClientOfBrokers(self._client), state, self.submit, clock)
         canary = Canary(
             TermCanaryClient(state, client_settings, clock),
             state,
@@ -227,6 +229,7 @@ class ControllerTerm:
             "preferred-leaders": rebalance_periodically(self, self._settings, self._clock),
             "sizes": self.sizes.run(),
             "stalls": self._stalls.run(self._clock, self.submit),
+            "disk-moves": self._disks.run(),
             "pace": self._pace.run(),
         }
         self._tasks = [spawn(_until_stopped(work), name) for name, work in tasks.items()]

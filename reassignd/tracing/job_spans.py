@@ -28,6 +28,7 @@ from controller.messages.event import AnyEvent
 from controller.model.cluster import Deleted, Ending, Job, Partition, Reassignment, Replicas, TopicPartition
 from controller.model.replicas import without
 from controller.state.state import Decision, State
+from controller.views.jobs import endings_of
 from reassignd.config.version import __version__
 
 JOB, STEP = "reassignment job", "reassignment step"
@@ -193,7 +194,7 @@ class JobSpans:
     def _end_job(self, job: Job) -> None:
         span = self._job_span(job)
         del self._spans[job.id]
-        endings: Mapping[Ending, int] = self._state.orders.endings.get(job.id, {})
+        endings: Mapping[Ending, int] = endings_of(self._state, job.id)
         span.set_attributes(
             {
                 "reassignd.job.id": job.id,

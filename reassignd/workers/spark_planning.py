@@ -22,7 +22,7 @@ from common.plan_errors import PlanError
 from common.wording import counted
 from controller.messages.job_events import PlannedSteps, Reorder
 from controller.model.cluster import Replicas, TopicPartition
-from controller.model.jobs import PlannedStep
+from controller.model.jobs import JobKind, PlannedStep
 from controller.model.limits import PlanLimits
 from controller.ports import Submitter
 from controller.state.state import State
@@ -171,7 +171,7 @@ class SparkPlanning:
             if not job.total:
                 return None
             self._seen = number
-            if state.orders.open[number] >= self._least:
+            if state.orders.open[number] >= self._least and job.kind is not JobKind.DISKS:
                 return number
         return None
 

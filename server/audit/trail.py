@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from controller.messages import events, job_events
+from controller.messages import disk_events, events, job_events
 from controller.messages.event import AnyEvent, Requester
 from controller.messages.events import AlterScramCredentials
 from controller.model.access import Acl, ScramCredential
@@ -149,6 +149,26 @@ def _altered(state: State, event: events.AlterReassignments, decision: Decision)
     return _Made(action, event.requester, reply.job, detail)
 
 
+def _moved(_: State, event: disk_events.MoveDisks, decision: Decision) -> _Made | None:
+    reply: disk_events.MovesReply = decision.reply
+    topics = {row.topic: None for row in event.moves}
+    detail = AuditDetail(
+        requested=len(event.moves),
+        partitions=len(event.moves),
+        throttle=event.throttle,
+        priority=event.priority,
+        paused=event.paused,
+        topics=list(islice(topics, NAMED)),
+        topic_count=len(topics),
+    )
+    return _Made(AuditAction.ORDER, event.requester, reply.job, detail) if reply.job else None
+
+
+def _moves_cancelled(_: State, event: disk_events.CancelMoves, decision: Decision) -> _Made | None:
+    detail = AuditDetail(cancelled=decision.cancelled)
+    return _Made(AuditAction.CANCEL, event.requester, event.job or 0, detail) if decision.cancelled else None
+
+
 def _queued(state: State, event: job_events.Queue, decision: Decision) -> _Made | None:
     reply: job_events.AlterReply = decision.reply
     if not reply.job:
@@ -277,6 +297,8 @@ _MAKERS: dict[type, Callable[[State, Any, Decision], _Made | None]] = {
     events.AlterReassignments: _altered,
     events.AlterConfigs: _configs_altered,
     job_events.Queue: _queued,
+    disk_events.MoveDisks: _moved,
+    disk_events.CancelMoves: _moves_cancelled,
     job_events.RollBackJob: _rolled_back,
     job_events.Pause: _paused,
     job_events.Prioritize: _prioritized,

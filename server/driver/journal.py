@@ -18,7 +18,7 @@ from common.lists import grouped
 from common.rates import in_rate
 from common.wording import counted, some
 from controller.gateway.events import Submitted, Unreachable, UpstreamPolled
-from controller.messages import events, job_events
+from controller.messages import disk_events, events, job_events
 from controller.messages.event import AnyEvent
 from controller.model.cluster import Config, Deleted, Ending, Job, JobKind, Reassignment
 from controller.model.configs import ConfigName
@@ -49,7 +49,7 @@ NOT_REFUSED = {ErrorCode.NONE, ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, ErrorCode.
 which is logged where rows are sent: they may have taken effect."""
 
 
-_ORDERS = {JobKind.PLAN: "accepted", JobKind.ROLLBACK: "accepted", JobKind.QUEUE: "queued"}
+_ORDERS = {kind: "queued" if kind is JobKind.QUEUE else "accepted" for kind in JobKind}
 
 
 class Journal:
@@ -93,8 +93,8 @@ class Journal:
         self._upstream.observed(decision)
 
     def _ended(self, job: Job) -> None:
-        endings = self._state.orders.endings.get(job.id, Counter())
-        outcomes = ((endings[ending], PartState[ending.name].value) for ending in Ending)
+        endings = self._state.orders.endings.get(job.id) or self._state.disks.endings(job.id)
+        outcomes = ((endings.get(ending, 0), PartState[ending.name].value) for ending in Ending)
         parts = ", ".join(f"{number} {how}" for number, how in outcomes if number)
         took = max(0, job.ended_ms - job.created_ms)
         time = f"{took} ms" if took < 1000 else f"{took // 1000} s"
@@ -111,10 +111,23 @@ class Journal:
 def _accepted(job: Job) -> None:
     client = f" {job.client_id:.250}" if job.client_id else ""
     undone = f", takes back job {job.undoes}" if job.undoes else ""
-    size, verb = counted(job.total, "partition"), _ORDERS[job.kind]
+    noun = "replica" if job.kind is JobKind.DISKS else "partition"
+    size, verb = counted(job.total, noun), _ORDERS[job.kind]
     fields = {"job": job.id, "partitions": job.total, "principal": job.principal}
     what = {"event": f"job_{verb}", "fields": fields}
     log.info("job %d %s: %s, from %.250s%s%s", job.id, verb, size, job.principal, client, undone, extra=what)
+
+
+def _moves_cancelled(_: State, event: disk_events.CancelMoves, d: Decision) -> None:
+    if d.cancelled:
+        what = counted(d.cancelled, "move") + " between log directories cancelled"
+        fields = {"moves": d.cancelled, "principal": event.requester.principal}
+        log.info(
+            "%s, from %.250s",
+            what,
+            event.requester.principal,
+            extra={"event": "moves_cancelled", "fields": fields},
+        )
 
 
 def _cancelled(event: events.AlterReassignments, partitions: int) -> None:
@@ -143,11 +156,20 @@ async def report_progress_periodically(state: State, clock: Clock) -> None:
 
 def progress(state: State) -> str:
     """Return the progress of all running jobs in one line; empty if there is none."""
-    left = sum(state.orders.open.values())
-    if not left:
-        return ""
+    left = sum(state.orders.open.values()) - len(state.disks.open)
+    parts = []
+    if state.disks.open:
+        flying = sum(map(len, state.disks.flying.values()))
+        what = counted(len(state.disks.open), "replica")
+        parts.append(f"{what} left to move between log directories, {flying:,} moving")
+    return ", ".join([*_progress_of_partitions(state, left), *parts] if left else parts)
+
+
+def _progress_of_partitions(state: State, left: int) -> list[str]:
     total = sum(
-        job.total for number in state.orders.open if (job := state.orders.jobs.get(number)) is not None
+        job.total
+        for number in state.orders.open
+        if (job := state.orders.jobs.get(number)) is not None and job.kind is not JobKind.DISKS
     )
     now = totals(state)
     parts = [f"{left:,} of {counted(max(left, total), 'partition')} left", f"{now.moving:,} moving"]
@@ -162,7 +184,7 @@ def progress(state: State) -> str:
         parts.append(
             f"{counted(unlisted, 'replica')} not throttled: full lists of {some(sorted(topics), NAMED)}"
         )
-    return ", ".join(parts)
+    return parts
 
 
 def _reasons(state: State) -> str:
@@ -306,6 +328,7 @@ _WRITERS: dict[type, Callable[[State, Any, Decision], None]] = {
     events.BrokerStopped: _broker_stopped,
     events.LogDirFailed: _log_dir_failed,
     events.Stalled: _stalled,
+    disk_events.CancelMoves: _moves_cancelled,
     job_events.Pause: _paused,
     job_events.Prioritize: _prioritized,
     job_events.ThrottleJob: _throttled,

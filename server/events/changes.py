@@ -20,7 +20,7 @@ from controller.model.configs import SCHEDULE, ResourceType
 from controller.schedule.openings import closed_reason
 from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import Decision, State
-from controller.views.jobs import PartState, job_state, state_at_rest
+from controller.views.jobs import PartState, endings_of, job_state, state_at_rest
 from server.events.models import (
     KINDS,
     Event,
@@ -100,7 +100,7 @@ def _schedule_event(state: State) -> ScheduleEvent:
 
 
 def _job_event(state: State, job: Job) -> JobEvent:
-    counted: Mapping[Ending, int] = state.orders.endings.get(job.id, {}) if job.ended_ms else {}
+    counted: Mapping[Ending, int] = endings_of(state, job.id) if job.ended_ms else {}
     return JobEvent(
         job.id,
         KINDS[job.kind],

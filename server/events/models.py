@@ -10,12 +10,13 @@ from controller.model.jobs import JobKind
 Replicas = Annotated[tuple[int, ...], Meta(description="Broker ids, the preferred leader first.")]
 
 
-JobKindName: TypeAlias = Literal["plan", "rollback", "queue"]
+JobKindName: TypeAlias = Literal["plan", "rollback", "queue", "disks"]
 
 KINDS: Mapping[JobKind, JobKindName] = {
     JobKind.PLAN: "plan",
     JobKind.ROLLBACK: "rollback",
     JobKind.QUEUE: "queue",
+    JobKind.DISKS: "disks",
 }
 
 

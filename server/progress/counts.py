@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from itertools import islice
 from operator import attrgetter
 
-from common.clock import Clock, RealClock
+from common.clock import Clock, RealClock, wall_clock
 from common.tasks import in_slices
 from controller.model.cluster import Job, TopicPartition
 from controller.scheduling.buckets import Bucket
 from controller.state.state import State
-from controller.views.jobs import ENDINGS, PartState, queued_reason, returned, why_pending
+from controller.views.disk_moves import move_part
+from controller.views.jobs import ENDINGS, PartState, endings_of, queued_reason, returned, why_pending
 
 SECONDS_PER_ROW = 200e-6
 """How long a count is used, for each reassignment in it. Visiting one takes half a microsecond, and up to two
@@ -89,13 +90,14 @@ class JobCounts:
             if now >= self._valid_until:
                 self._tally = await self._count(stalled)
                 rows = len(self._state.in_flight) + len(orders.waiting) + len(orders.pending)
+                rows += len(self._state.disks.open)
                 self._valid_until = now + _use_of(rows)
             return self._tally
 
     async def endings(self, job: Job) -> dict[str, int]:
         """Return the number of the job's partitions by ending, in the order of `ENDINGS`."""
         counted = Counter[str]()
-        for ending, count in self._state.orders.endings.get(job.id, {}).items():
+        for ending, count in endings_of(self._state, job.id).items():
             counted[PartState[ending.name].value] = count
         if job.undoes:
             back = min(await self._count_returned(job), counted[PartState.ROLLED_BACK.value])
@@ -131,7 +133,21 @@ class JobCounts:
                 tally.waiting[job] += count
         async for pending in in_slices(list(self._state.orders.pending.values())):
             tally.add(pending.job, why_pending(self._state, pending))
+        await self._count_moves(tally)
         return tally
+
+    async def _count_moves(self, tally: Tally) -> None:
+        """Count the moves between log directories."""
+        state, now_ms = self._state, wall_clock()
+        async for move in in_slices(list(state.disks.open.values())):
+            shown = move_part(state, move, now_ms)
+            if shown.state is PartState.MOVING:
+                tally.moving[move.job] += 1
+                tally.stalled[move.job] += bool(shown.reason)
+            elif shown.state is PartState.WAITING:
+                tally.waiting[move.job] += 1
+            if shown.reason:
+                tally.add(move.job, shown.reason)
 
     async def _count_moving(self, tally: Tally, stalled: Mapping[TopicPartition, str]) -> None:
         """Count the reassignments with a step in flight."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from typing import NamedTuple
 
 from controller.state.state import State
-from controller.views.jobs import held_reason
+from controller.views.jobs import endings_of, held_reason
 
 FIRST_SECONDS = 5.0
 """Length of the first samples of a job. Each time it has too many, two become one."""
@@ -104,9 +104,9 @@ class JobHistory:
 
     def add(self, seconds: float, copied: Mapping[int, int], throttle: int | None) -> None:
         """Add the bytes that each job copied in an interval. `throttle` is the one in force."""
-        now, endings = self._now_ms(), self._state.orders.endings
+        now = self._now_ms()
         for job, size in copied.items():
-            ended = sum(endings.get(job, {}).values())
+            ended = sum(endings_of(self._state, job).values())
             # Thousands of jobs may be open that have not begun: there is nothing to remember of them.
             if size or ended or job in self._jobs:
                 self._jobs.setdefault(job, JobSamples()).add(JobSample(now, seconds, size, ended, throttle))

@@ -17,6 +17,7 @@ from controller.model.replicas import TopicPartition
 from controller.schedule.openings import seconds_until_done
 from controller.state.state import State
 from server.counters import TransferTotals
+from server.progress.disk_progress import DiskProgress
 from server.progress.job_history import JobHistory
 from server.progress.measurement import Bytes, Flow, JobBytes, JobProgress, Measurement, increase
 from server.progress.rates import Meter, Sizes, ThroughputHistory, Transfer, rounded, seconds_left
@@ -77,6 +78,7 @@ class Progress:
         """When its sizes were measured, in milliseconds since 1970; None before that."""
         self.throughput = ThroughputHistory(now_ms, totals)
         self.history = JobHistory(state, now_ms)
+        self._disks = DiskProgress(state)
 
     async def run(self) -> None:
         """Measure until cancelled. A measurement costs nothing while no job is open."""
@@ -98,6 +100,8 @@ class Progress:
         rows = 0
         async for _ in in_slices(self._measurement.rows(jobs), self._turns):
             rows += 1
+        async for _ in in_slices(self._disks.rows(self._clock.now()), self._turns):
+            rows += 1
         for number, counted in self._measurement.end().items():
             job = self._state.orders.jobs.get(number)
             jobs[number].measured(counted, is_rollback=job is not None and job.kind is JobKind.ROLLBACK)
@@ -112,6 +116,8 @@ class Progress:
 
     def of_job(self, number: int) -> CopyRate | None:
         """Return the job's progress; None when it is not known, or when there is nothing to copy."""
+        if (copied := self._disks.of_job(number)) is not None:
+            return CopyRate(*copied)
         job = self._jobs.get(number)
         if job is None:
             return None

@@ -21,6 +21,7 @@ from controller.model.cluster import (
     Topic,
     UpstreamStep,
 )
+from controller.model.disks import DiskMove, MoveStage
 from controller.model.limits import PlanLimits
 from controller.model.load_hours import LoadHours
 from controller.model.tasks import DryRun, UserTask
@@ -67,4 +68,5 @@ EVERY_KIND: list[Record] = [
     UserTask("a-b", 5, "rebalance", "POST /x?y=z", "10.0.0.1", "User:anna", True, False, "eJw="),
     DryRun("f00", "User:anna", 7, 5, "eJw=", "a-b"),
     LoadHours(3, 5, "orders\tf00\t0\t12", "eJw="),
+    DiskMove(3, "bar", 0, 2, "/data1", "/data2", 10, MoveStage.TAKEN, "gone"),
 ]

@@ -11,6 +11,7 @@ from controller.modes import EMBEDDED
 from controller.scheduling.backlog import Backlog, StepPlans
 from controller.scheduling.limits import Usage
 from controller.state.cluster import ClusterState
+from controller.state.disks import DiskState
 from controller.state.gateway import GatewayState
 from controller.state.orders import Listing, Orders, StepsInFlight
 from controller.state.settings import PaceState, SettingsState, ThrottleState
@@ -38,6 +39,7 @@ OWNERS = {
     "usage": Usage,
     "planned": StepPlans,
     "tasks": TaskState,
+    "disks": DiskState,
 }
 MOST_FIELDS = 25
 

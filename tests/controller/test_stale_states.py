@@ -23,6 +23,17 @@ from controller.gateway.events import (
     UpstreamTopic,
 )
 from controller.gateway.steps import name_suspects
+from controller.messages.disk_events import (
+    Ask,
+    CancelMoves,
+    DisksSeen,
+    MoveDisks,
+    MovesRefused,
+    OrderedMove,
+    SeenBroker,
+    SeenDir,
+    SeenLog,
+)
 from controller.messages.event import AnyEvent
 from controller.messages.events import (
     AlterConfigs,
@@ -75,6 +86,7 @@ from controller.messages.task_events import TaskEnded
 from controller.model.access import Acl, AclFilter, Operation, PatternType, Permission, ResourceKind
 from controller.model.cluster import Broker, Partition, ResourceType, Topic
 from controller.model.configs import LEADER_RATE, LEADER_REPLICAS, ConfigChange, ConfigOp, ThrottleLease
+from controller.model.disks import BrokerReplica
 from controller.model.errors import Outcome
 from controller.model.jobs import PlannedStep
 from controller.model.load_hours import LoadHours
@@ -109,6 +121,9 @@ def seen(*names: str) -> list[UpstreamTopic]:
 SOME_ACL = Acl(
     ResourceKind.TOPIC, "foo", PatternType.LITERAL, "User:a", "*", Operation.READ, Permission.ALLOW
 )
+
+REPLICAS = [BrokerReplica(*name, 1) for name in KEYS]
+SHOWN = SeenBroker({"/a": SeenDir(), "/b": SeenDir()}, {name: SeenLog("/a", 1) for name in KEYS})
 
 EVENTS: list[AnyEvent] = [
     AlterReassignments(None),
@@ -160,6 +175,13 @@ EVENTS: list[AnyEvent] = [
     Prune(1 << 60, 0),
     HoursMeasured(LoadHours(0, 1, "orders\tf00\t0\t12", "eJw=")),
     TaskEnded(UserTask("a-b", 1, "rebalance", "POST /x", "ip", "User:a", True, False, "")),
+    MoveDisks([OrderedMove(*replica, "/a", "/b") for replica in REPLICAS]),
+    *(MoveDisks([OrderedMove(*replica, "/a", "/b")]) for replica in REPLICAS),
+    DisksSeen({1: REPLICAS}, {1: SHOWN}),
+    DisksSeen({1: REPLICAS}, {}, {1: "it does not answer"}),
+    DisksSeen({1: REPLICAS}, {1: SHOWN._replace(futures={name: SeenLog("/b", 1) for name in KEYS})}),
+    MovesRefused([(Ask(replica, "/b"), REFUSED) for replica in REPLICAS]),
+    *(CancelMoves(job) for job in (None, *range(1, 9))),
     Stalled(KEYS),
     Continue(),
     PeriodChanged(),

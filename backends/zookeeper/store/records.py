@@ -30,6 +30,7 @@ from controller.model.cluster import (
     ThrottleLease,
     TopicPartition,
 )
+from controller.model.disks import DiskMove, MoveStage
 from controller.model.limits import PlanLimits
 from controller.model.load_hours import LoadHours
 from controller.model.tasks import DryRun, UserTask
@@ -123,6 +124,12 @@ def _load_hours(row: StoredRow) -> LoadHours:
     return LoadHours(int(number), int(written_ms), topics, hours)
 
 
+def _move(row: StoredRow) -> DiskMove:
+    job, topic, partition, broker, source, target, size, stage, reason = row
+    numbers = int(partition), int(broker)
+    return DiskMove(int(job), topic, *numbers, source, target, int(size), MoveStage(stage), reason)
+
+
 CODECS: dict[type[StoredRecord], RecordCodec] = {
     Job: RecordCodec("jobs", _job),
     Reassignment: RecordCodec("reassignments", _reassignment),
@@ -134,6 +141,7 @@ CODECS: dict[type[StoredRecord], RecordCodec] = {
     UserTask: RecordCodec("user_tasks", _task, 1),
     DryRun: RecordCodec("dry_runs", _dry_run, 1),
     LoadHours: RecordCodec("load_hours", _load_hours, 1),
+    DiskMove: RecordCodec("disk_moves", _move),
 }
 """In the order in which the kinds are loaded."""
 

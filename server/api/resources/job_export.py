@@ -8,10 +8,13 @@ from typing import Annotated, TypeAlias
 from msgspec import Meta, Struct
 from starlette.responses import Response
 
+from controller.model.jobs import JobKind
 from controller.model.plan import Plan, PlanRow
 from controller.views.jobs import PartState, parts
 from server.api.shared.answers import streamed, streamed_text
 from server.api.shared.call import Call, Endpoint
+from server.api.shared.disk_moves import move_rows
+from server.api.shared.errors import HttpError
 from server.api.shared.job_parts import Part, part_row
 from server.api.shared.job_rows import job_of
 
@@ -65,10 +68,15 @@ async def rollback_plan(call: Call) -> Response:
     Partitions that another job has taken over, and those of deleted topics, are not in it.
     """
     number = job_of(call).id
+    if job_of(call).kind is JobKind.DISKS:
+        raise HttpError(409, f"Job {number} moves no replica to another broker: roll the job back.")
     return _file(streamed(Plan(partitions=[]), _originals(call, number)), f"rollback-{number}.json")
 
 
 def _rows(call: Call, number: int) -> Iterator[Part | None]:
+    if call.state.orders.jobs[number].kind is JobKind.DISKS:
+        yield from move_rows(call, number)
+        return
     for part in parts(call.state, number):
         yield None if part is None else part_row(call, part)
 

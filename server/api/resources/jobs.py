@@ -23,7 +23,8 @@ from controller.messages.job_events import (
     RollBackReply,
     ThrottleJob,
 )
-from controller.model.jobs import PRIORITIES
+from controller.model import cluster
+from controller.model.jobs import PRIORITIES, JobKind
 from controller.model.limits import UNLIMITED, PlanLimits
 from controller.model.plan import Entry, Plan, examine_plan
 from controller.model.replicas import without
@@ -33,6 +34,7 @@ from controller.views.rollback import RollbackRow, rollback_rows
 from server.api.shared.answers import streamed
 from server.api.shared.bodies import MAX_SMALL_BODY
 from server.api.shared.call import Call, Endpoint
+from server.api.shared.disk_moves import move_page, preview_of_moves
 from server.api.shared.errors import HttpError, require
 from server.api.shared.job_parts import Part, PartsPage, part_page
 from server.api.shared.job_rows import (
@@ -284,7 +286,10 @@ async def job(call: Call, page: PartsPage) -> JobDetail:
     """Show the job, a page of its partitions, and the reasons of those that do not move."""
     counted = await tally(call)
     [row] = await job_rows(call, [job_of(call)], counted)
-    partitions, matching = await part_page(call, row.id, page, row.total)
+    if job_of(call).kind is JobKind.DISKS:
+        partitions, matching = await move_page(call, row.id, page)
+    else:
+        partitions, matching = await part_page(call, row.id, page, row.total)
     reasons = counted.reasons.get(row.id, Counter())
     return JobDetail(
         job=row,
@@ -299,6 +304,8 @@ async def job(call: Call, page: PartsPage) -> JobDetail:
 async def preview_rollback(call: Call) -> RollbackPreview:
     """Return what a rollback of the job would do now. Nothing is changed."""
     job = job_of(call)
+    if job.kind is JobKind.DISKS:
+        return _preview_moves(call, job)
     rows = await call.collect(rollback_rows(call.state, job))
     moving = [row for row in rows if row.replicas and not row.unmoved]
     skipped = [row for row in rows if row.reason]
@@ -316,6 +323,22 @@ async def preview_rollback(call: Call) -> RollbackPreview:
         examples=[Skipped(*row.key, row.reason) for row in skipped[:EXAMPLES]],
         waiting_partitions=len(waiting),
         waiting=[WaitingPartition(*row.key, row.reached, row.waits_for) for row in waiting[:EXAMPLES]],
+    )
+
+
+def _preview_moves(call: Call, job: cluster.Job) -> RollbackPreview:
+    found = preview_of_moves(call, job.id)
+    return RollbackPreview(
+        undoes=job.undoes or None,
+        partitions=found.partitions,
+        bytes=found.bytes,
+        unmoved=found.unmoved,
+        withdrawn=0,
+        unchanged=job.total - found.partitions - found.unmoved - len(found.skipped),
+        skipped=len(found.skipped),
+        examples=[Skipped(*key, reason) for key, reason in found.skipped[:EXAMPLES]],
+        waiting_partitions=0,
+        waiting=[],
     )
 
 
@@ -388,7 +411,7 @@ def _check_options(options: JobOptions) -> None:
         )
     if options.until_ms and options.until_ms <= wall_clock():
         raise HttpError(400, "until_ms is in the past: give a later time.")
-    _limits(options)
+    limits_of_options(options)
 
 
 def _prepared(state: State, entries: list[Entry], options: JobOptions) -> tuple[list[AlterTopic], Assignment]:
@@ -413,7 +436,7 @@ def _check_order_only(state: State, entries: list[Entry]) -> None:
 
 
 def _event(call: Call, options: JobOptions, topics: list[AlterTopic]) -> AlterReassignments | Queue:
-    throttle, priority, limits = options.throttle or 0, options.priority, _limits(options)
+    throttle, priority, limits = options.throttle or 0, options.priority, limits_of_options(options)
     if options.queue or options.append:
         queue_priority = -1 if priority is UNSET else priority
         event = Queue(topics, options.append, call.requester, queue_priority, throttle)
@@ -423,7 +446,7 @@ def _event(call: Call, options: JobOptions, topics: list[AlterTopic]) -> AlterRe
     return replace(order, elects=options.elect, until_ms=options.until_ms or 0)
 
 
-def _limits(options: JobOptions) -> PlanLimits:
+def limits_of_options(options: JobOptions) -> PlanLimits:
     """Return the limits of the job's own. Raises HttpError."""
     try:
         return parse_limits(options.limits)

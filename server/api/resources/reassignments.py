@@ -12,9 +12,10 @@ from common.error_codes import ErrorCode
 from common.json.models import convert_model
 from common.lists import drained
 from controller.execution.throttle import throttle_rate, throttled_by_others
+from controller.messages.disk_events import CancelMoves
 from controller.messages.events import AlterReassignments
 from controller.messages.job_events import AlterReply, AlterRow, AlterTopic
-from controller.model.cluster import TopicPartition
+from controller.model.cluster import JobKind, TopicPartition
 from controller.model.plan import PartitionName, TopicName, read_row
 from controller.reassignment.orders import WHOLE_TOPIC
 from controller.state.state import State
@@ -89,6 +90,9 @@ class Cancelled(Struct):
         Meta(description="The replicas that the first 1,000 cancelled partitions return to."),
     ]
     throttle: CancelThrottle
+    moves: Annotated[
+        int, Meta(description="Cancelled moves between log directories. What is under way returns.")
+    ]
     refused: list[Refused]
 
 
@@ -112,6 +116,7 @@ async def cancel(call: Call) -> Response:
     """
     body, partitions = await call.read_body(_read)
     targets = await _targets(call, body, partitions)
+    moves = await _cancel_moves(call, body)
     event = AlterReassignments(targets, requester=call.requester)
     reply = await call.submit(event)
     await call.off_loop.run(clear_topics, targets or [])
@@ -124,12 +129,21 @@ async def cancel(call: Call) -> Response:
         throttle=CancelThrottle(
             throttle_rate(state) if state.in_flight else None, throttled_by_others(state)
         ),
+        moves=moves,
         refused=[],
     )
     # Of a topic, a job or everything, what is left is cancelled, and that may be nothing.
     named = body.partitions is not UNSET
     harmless = ErrorCode.NONE if named else ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
     return streamed(answer, refused_rows(reply.topics, harmless))
+
+
+async def _cancel_moves(call: Call, body: Cancel) -> int:
+    """Cancel the moves between log directories of the job, or of all jobs; return their number."""
+    of_one = body.job is not UNSET and call.state.orders.jobs[body.job].kind is JobKind.DISKS
+    if not of_one and (body.everything is UNSET or not call.state.disks.open):
+        return 0
+    return await call.submit(CancelMoves(None if body.job is UNSET else body.job, call.requester))
 
 
 def _require_topic(state: State, reply: AlterReply) -> None:

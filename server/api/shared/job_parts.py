@@ -16,8 +16,16 @@ from server.api.shared.call import Call, skip_rows
 from server.api.shared.models import Page, Replicas
 
 
+class DirectoryMove(Struct):
+    """The move of a replica between log directories of its broker."""
+
+    broker: int
+    source: Annotated[str, Meta(description="The directory when the move was ordered.")]
+    target: str
+
+
 class Part(Struct):
-    """One partition of a job."""
+    """One partition of a job; of a job between log directories, one replica of a partition."""
 
     topic: str
     partition: int
@@ -40,6 +48,9 @@ class Part(Struct):
             description="Why the partition does not move or makes no progress; empty when it does or is done."
         ),
     ]
+    move: Annotated[
+        DirectoryMove | None, Meta(description="Null in jobs that do not move between log directories.")
+    ] = None
 
 
 class PartSort(Enum):

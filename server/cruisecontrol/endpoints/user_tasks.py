@@ -1,6 +1,5 @@
 """`GET /user_tasks`: what was asked for, and what came of it; also after a restart."""
 
-from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from itertools import islice
 from typing import Annotated
@@ -11,6 +10,7 @@ from starlette.responses import Response, StreamingResponse
 from controller.model.jobs import Ending, Job
 from controller.model.tasks import UserTask
 from controller.state.state import State
+from controller.views.jobs import endings_of
 from server.cruisecontrol.shared.access import ClientRole
 from server.cruisecontrol.shared.answers import JSON, encode
 from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint
@@ -118,7 +118,7 @@ def task_status(state: State, record: UserTask, job: Job | None) -> str:
         return "Completed"
     if not job.ended_ms:
         return "InExecution"
-    endings = state.orders.endings.get(job.id, Counter[Ending]())
+    endings = endings_of(state, job.id)
     return "Completed" if endings.keys() <= {Ending.DONE} else "CompletedWithError"
 
 

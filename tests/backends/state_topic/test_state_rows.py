@@ -53,8 +53,10 @@ LATER_KINDS = {
     "user_tasks": "id, started_ms, endpoint, url, client, principal, executes, failed, result",
     "dry_runs": "asked, principal, proposal, ended_ms, plan, task",
     "load_hours": "number, written_ms, topics, hours",
+    "disk_moves": "job, topic, partition, broker, source, target, size, stage, reason",
 }
-"""Earlier versions refuse them. They are written only while Cruise Control's API is on and used."""
+"""Earlier versions refuse them. They are written only where Cruise Control's API, or a move between the
+directories of a broker, was used."""
 LATER_COLUMNS = {"jobs": "elects, until_ms, limits"}
 """Earlier versions ignore them, as all unknown fields. Rows without them have the defaults."""
 

@@ -29,6 +29,7 @@ from controller.model.configs import (
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
+    LOG_DIRS_RATE,
     MAX_VALUE_BYTES,
     RATES,
     SCHEDULE,
@@ -329,9 +330,11 @@ def test_the_resources_are_all_topics_and_brokers_that_need_a_value() -> None:
 def test_each_resource_has_a_value_for_each_of_its_configs() -> None:
     assert FOO.configs((ResourceType.TOPIC, "foo")) == {LEADER_REPLICAS: "0:1", FOLLOWER_REPLICAS: "0:2,1:3"}
     assert FOO.configs((ResourceType.TOPIC, "bar")) == {LEADER_REPLICAS: "", FOLLOWER_REPLICAS: ""}
-    uncordoned, cordoned = {CORDONED_LOG_DIRS: ""}, {CORDONED_LOG_DIRS: "*"}
+    uncordoned, cordoned = ({LOG_DIRS_RATE: "", CORDONED_LOG_DIRS: each} for each in ("", "*"))
     assert FOO.configs((ResourceType.BROKER, "2")) == dict.fromkeys(RATES, "5") | uncordoned
     assert FOO.configs((ResourceType.BROKER, "3")) == dict.fromkeys(RATES, "") | uncordoned
+    copying = FOO._replace(disks={3: 7}).configs((ResourceType.BROKER, "3"))
+    assert copying == dict.fromkeys(RATES, "") | uncordoned | {LOG_DIRS_RATE: "7"}
     emptied = FOO._replace(cordoned=frozenset({3}))
     assert emptied.configs((ResourceType.BROKER, "3")) == dict.fromkeys(RATES, "") | cordoned
 

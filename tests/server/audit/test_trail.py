@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from controller.machine import decide
+from controller.messages.disk_events import CancelMoves, MoveDisks, OrderedMove
 from controller.messages.event import AnyEvent, Requester
 from controller.messages.events import AlterConfigs, AlterReassignments, BrokerStopped, ResourceChanges
 from controller.messages.job_events import (
@@ -206,3 +207,13 @@ def test_a_decision_without_records_has_no_entry(audited: Audited) -> None:
     decision = Decision(audited.controller.state)
     assert len(list(audited.trail.audited(nothing)(decision, Pause(None, True)))) == 1
     assert decision.changes == []
+
+
+def test_moves_between_directories_and_their_cancel_have_entries(audited: Audited) -> None:
+    rows = [OrderedMove("foo", number, 1, "/a", "/b") for number in (0, 1)]
+    ordered = told(audited.do(MoveDisks(rows, ANN, throttle=5)))
+    assert ordered[:4] == ("order", "User:ann", "tool", 1)
+    assert (ordered[4]["partitions"], ordered[4]["throttle"], ordered[4]["topics"]) == (2, 5, ["foo"])
+    assert told(audited.do(CancelMoves(1, ANN))) == ("cancel", "User:ann", "tool", 1, {"cancelled": 2})
+    assert audited.do(CancelMoves(None, ANN)) is None
+    assert audited.do(MoveDisks([rows[0]._replace(broker=9)], ANN)) is None

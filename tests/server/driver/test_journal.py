@@ -11,6 +11,7 @@ import pytest
 from common.clock import ManualClock
 from common.error_codes import ErrorCode
 from controller.gateway.events import Submitted, UpstreamPolled
+from controller.messages.disk_events import CancelMoves, MoveDisks, OrderedMove
 from controller.messages.event import AnyEvent, Requester
 from controller.messages.events import (
     AlterConfigs,
@@ -225,6 +226,18 @@ def test_progress_is_logged_with_the_reasons_of_waiting_partitions(journal: Jour
     assert ", paused, " in progress(journal.controller.state)
     journal.controller.state.throttle.note_unlisted((ResourceType.TOPIC, "foo", "list"), 7)
     assert progress(journal.controller.state).endswith("7 replicas not throttled: full lists of foo")
+
+
+def test_moves_between_directories_are_logged_from_order_to_end(journal: JournalRig) -> None:
+    rows = [OrderedMove("foo", number, 1, "/a", "/b") for number in (0, 1)]
+    assert journal.lines(MoveDisks(rows)) == ["job 1 accepted: 2 replicas, from User:ANONYMOUS"]
+    text = "2 replicas left to move between log directories, 0 moving"
+    assert progress(journal.controller.state) == text
+    assert journal.lines(CancelMoves(None)) == [
+        "2 moves between log directories cancelled, from User:ANONYMOUS",
+        "job 1 ended after 0 ms: 2 rolled back",
+    ]
+    assert progress(journal.controller.state) == ""
 
 
 async def test_unchanged_progress_is_not_logged_again(

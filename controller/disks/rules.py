@@ -1,0 +1,249 @@
+"""The rules by which moves between log directories go on.
+
+Brokers are asked again and again what they have (DescribeLogDirs), and each look is compared with the moves:
+nothing depends on the answer to an earlier request. So a restart of this server or of a broker loses nothing.
+
+A broker copies the replica to a *future* log in the target directory, which replaces the first log when it
+has caught up. A request for the directory that the replica is in drops the future log (Kafka:
+ReplicaManager.alterReplicaLogDirs). A future log survives a restart of the broker.
+
+At most `reassignment.disk.moves.per.broker` replicas move at once in one broker. None starts to a directory
+that failed, is cordoned or is not known, nor if it would fill the directory beyond
+`reassignment.max.disk.usage` with all that is still to arrive there.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum, auto
+
+from controller.cluster.config_keys import BROKER_KEYS
+from controller.disks.orders import ROWS_PER_SLICE, end_move
+from controller.messages.disk_events import Ask, DisksSeen, MovesRefused, SeenBroker
+from controller.model.cluster import ResourceType
+from controller.model.configs import DISK_MOVES, MAX_DISK_USAGE
+from controller.model.disks import BrokerReplica, DiskMove, MoveStage
+from controller.model.limits import UNLIMITED
+from controller.state.settings import CLUSTER_DEFAULT
+from controller.state.state import Decision, State
+
+RETRY_MS = 30_000
+"""Pause before a broker is asked again for what it has refused."""
+
+
+class Sight(Enum):
+    """What a look at its broker shows of a move."""
+
+    RESTING = auto()
+    """The replica is in its source; no copy of it is made."""
+    COPYING = auto()
+    """A future log is in the target."""
+    DIVERTED = auto()
+    """A future log is in another directory."""
+    ARRIVED = auto()
+    ELSEWHERE = auto()
+    """The replica is in a directory that is neither source nor target."""
+    ABSENT = auto()
+    """The broker shows no log of it, for instance because the directory failed."""
+
+
+NEXT = {
+    (MoveStage.WAITING, Sight.RESTING): MoveStage.WAITING,
+    (MoveStage.WAITING, Sight.COPYING): MoveStage.MOVING,
+    (MoveStage.WAITING, Sight.DIVERTED): MoveStage.TAKEN,
+    (MoveStage.WAITING, Sight.ARRIVED): MoveStage.DONE,
+    (MoveStage.WAITING, Sight.ELSEWHERE): MoveStage.TAKEN,
+    (MoveStage.WAITING, Sight.ABSENT): MoveStage.WAITING,
+    # A broker that has not got the request, or has lost the future log, is asked again by the rules of a
+    # start: the target may have failed meanwhile.
+    (MoveStage.MOVING, Sight.RESTING): MoveStage.WAITING,
+    (MoveStage.MOVING, Sight.COPYING): MoveStage.MOVING,
+    (MoveStage.MOVING, Sight.DIVERTED): MoveStage.TAKEN,
+    (MoveStage.MOVING, Sight.ARRIVED): MoveStage.DONE,
+    (MoveStage.MOVING, Sight.ELSEWHERE): MoveStage.TAKEN,
+    (MoveStage.MOVING, Sight.ABSENT): MoveStage.WAITING,
+    (MoveStage.RETURNING, Sight.RESTING): MoveStage.ROLLED_BACK,
+    (MoveStage.RETURNING, Sight.COPYING): MoveStage.RETURNING,
+    (MoveStage.RETURNING, Sight.DIVERTED): MoveStage.TAKEN,
+    (MoveStage.RETURNING, Sight.ARRIVED): MoveStage.DONE,
+    (MoveStage.RETURNING, Sight.ELSEWHERE): MoveStage.TAKEN,
+    (MoveStage.RETURNING, Sight.ABSENT): MoveStage.ROLLED_BACK,
+}
+"""The stage of an open move, and what is seen -> its next stage."""
+
+
+def disks_seen(d: Decision, event: DisksSeen) -> Iterator[None]:
+    """Compare the moves with what their brokers show, and start others. The reply is what to ask for."""
+    asks: list[Ask] = []
+    for broker, looked in event.looked.items():
+        shown = event.shown.get(broker)
+        for seen, replica in enumerate(looked, 1):
+            move = d.state.disks.open.get(replica)
+            if move is not None:
+                _follow(d, move, shown, event.silent.get(broker, ""))
+            if seen % ROWS_PER_SLICE == 0:
+                yield
+        if shown is not None:
+            _start(d, broker, shown, looked)
+            asks += _asks(d, broker, shown)
+        yield
+    d.answer(event, asks)
+
+
+def moves_refused(d: Decision, event: MovesRefused) -> None:
+    """Try these moves again later. Others of their brokers may start meanwhile."""
+    for (replica, _), outcome in event.rows:
+        move = d.state.disks.open.get(replica)
+        if move is None or not move.stage.is_flying:
+            continue
+        if move.stage is MoveStage.MOVING:
+            d.put(move._replace(stage=MoveStage.WAITING))
+        why = f"refused by broker {replica.broker}: {outcome.text}"
+        d.state.disks.refuse(replica, why, d.now_ms + RETRY_MS)
+
+
+def sight_of(move: DiskMove, shown: SeenBroker) -> Sight:
+    """Return what the broker shows of the move."""
+    key = move.replica.partition_key
+    log, future = shown.logs.get(key), shown.futures.get(key)
+    if log is None:
+        return Sight.ABSENT if future is None or move.stage is not MoveStage.RETURNING else Sight.COPYING
+    if log.path == move.target:
+        return Sight.ARRIVED
+    if log.path != move.source:
+        return Sight.ELSEWHERE
+    if future is None:
+        return Sight.RESTING
+    return Sight.COPYING if future.path == move.target else Sight.DIVERTED
+
+
+def at_once(state: State, job: int) -> int:
+    """Return how many replicas may move at once in a broker when one of the job is to start.
+
+    That is the limit of the cluster, else that of the job, else 1. If both are set, the lower one holds.
+    """
+    known, config = state.orders.jobs.get(job), state.settings.config(
+        ResourceType.BROKER, CLUSTER_DEFAULT, DISK_MOVES
+    )  # fmt: skip
+    own = UNLIMITED if known is None else known.limits.per_broker
+    if config is None:
+        return own if own != UNLIMITED else int(BROKER_KEYS[DISK_MOVES].default)
+    return min(int(config), own)
+
+
+def _follow(d: Decision, move: DiskMove, shown: SeenBroker | None, silence: str) -> None:
+    """Bring one move up to date."""
+    disks, replica, partition = d.state.disks, move.replica, d.state.cluster.partition(*move.replica[:2])
+    if partition is None:
+        end_move(d, move, MoveStage.TOPIC_DELETED)
+        return
+    if move.broker not in partition.replicas:
+        end_move(d, move, MoveStage.TAKEN, f"the replica has left broker {move.broker}")
+        return
+    if shown is None:
+        disks.wait(replica, silence)
+        return
+    sight = sight_of(move, shown)
+    following = NEXT[move.stage, sight]
+    if not following.is_open:
+        end_move(d, move, following, _taken(move, shown, sight))
+        return
+    if following is not move.stage:
+        d.put(move._replace(stage=following))
+    if sight is Sight.COPYING and (future := shown.futures.get(replica.partition_key)) is not None:
+        disks.note_received(replica, future.size, d.now_ms)
+    if replica not in disks.refused:
+        disks.wait(replica, _absence(move, shown) if sight is Sight.ABSENT else "")
+
+
+def _taken(move: DiskMove, shown: SeenBroker, sight: Sight) -> str:
+    """Return where others have moved the replica; empty if they have not."""
+    key = move.replica.partition_key
+    if sight is Sight.ELSEWHERE:
+        return f"it was moved to {shown.logs[key].path}"
+    return f"another client moves it to {shown.futures[key].path}" if sight is Sight.DIVERTED else ""
+
+
+def _absence(move: DiskMove, shown: SeenBroker) -> str:
+    source = shown.dirs.get(move.source)
+    if source is None or source.failed:
+        return f"the log directory {move.source} of broker {move.broker} has failed"
+    return f"the replica is in no log directory of broker {move.broker}"
+
+
+def _start(d: Decision, broker: int, shown: SeenBroker, looked: Sequence[BrokerReplica]) -> None:
+    """Start the first moves that the limits and the room in the directories allow."""
+    state, disks = d.state, d.state.disks
+    stopped = d.is_stopped() or state.backlog.usage.held == 0
+    arriving = _arriving(disks.flying.get(broker, {}).values(), shown, state)
+    for move in _in_order(state, broker, looked):
+        job = state.orders.jobs.get(move.job)
+        reason = _obstacle(d, move, shown, arriving)
+        if reason:
+            disks.wait(move.replica, reason)
+            continue
+        taken = len(disks.flying.get(broker, ()))
+        if stopped or (job is not None and job.paused) or taken >= at_once(state, move.job):
+            continue
+        disks.try_again(move.replica)
+        d.put(move._replace(stage=MoveStage.MOVING))
+        arriving[move.target] += _size(move, shown)
+
+
+def _in_order(state: State, broker: int, looked: Iterable[BrokerReplica]) -> list[DiskMove]:
+    """Return the waiting moves among those that were looked at, the first to start first."""
+    waiting, jobs = state.disks.waiting.get(broker, {}), state.orders.jobs
+    moves = [waiting[replica] for replica in looked if replica in waiting]
+    return sorted(moves, key=lambda move: (-jobs[move.job].priority if move.job in jobs else 0, move.job))
+
+
+def _arriving(flying: Iterable[DiskMove], shown: SeenBroker, state: State) -> Counter[str]:
+    """Return by directory the bytes that moves under way have still to copy to it."""
+    arriving: Counter[str] = Counter()
+    for move in flying:
+        received = state.disks.received.get(move.replica)
+        arriving[move.target] += max(0, _size(move, shown) - (0 if received is None else received.bytes))
+    return arriving
+
+
+def _size(move: DiskMove, shown: SeenBroker) -> int:
+    log = shown.logs.get(move.replica.partition_key)
+    return move.size if log is None else log.size
+
+
+def _obstacle(d: Decision, move: DiskMove, shown: SeenBroker, arriving: Counter[str]) -> str:
+    """Return why the move cannot start now, apart from limits; empty if it can."""
+    disks, replica = d.state.disks, move.replica
+    if disks.refused.get(replica, 0) > d.now_ms or replica.partition_key not in shown.logs:
+        return disks.reasons.get(replica, "")
+    partition = d.state.cluster.partition(*replica.partition_key)
+    if partition is not None and move.broker in (*partition.adding, *partition.removing):
+        return "the partition is being reassigned"
+    target = shown.dirs.get(move.target)
+    where = f"the log directory {move.target} of broker {move.broker}"
+    if target is None:
+        return f"{where} does not exist"
+    if target.failed or target.cordoned:
+        return f"{where} {'has failed' if target.failed else 'is cordoned'}"
+    if target.total <= 0 or target.usable < 0:
+        return ""
+    size, room = _size(move, shown), target.usable - arriving[move.target]
+    room -= d.state.backlog.usage.bytes_to(move.broker)
+    used, most = (target.total - room + size) / target.total, _most_used(d.state)
+    full = f"broker {move.broker}: {move.target} would be {used:.0%} full, {most:.0%} is the most"
+    return full if used > most else ""
+
+
+def _most_used(state: State) -> float:
+    value = state.settings.config(ResourceType.BROKER, CLUSTER_DEFAULT, MAX_DISK_USAGE)
+    return float(value or BROKER_KEYS[MAX_DISK_USAGE].default)
+
+
+def _asks(d: Decision, broker: int, shown: SeenBroker) -> Iterator[Ask]:
+    """Yield what the broker is to be asked for: all that is under way and is not as wanted."""
+    disks = d.state.disks
+    for replica, move in disks.flying.get(broker, {}).items():
+        future = shown.futures.get(replica.partition_key)
+        if move.stage is MoveStage.MOVING and (future is None or future.path != move.target):
+            yield Ask(replica, move.target)
+        if move.stage is MoveStage.RETURNING and disks.refused.get(replica, 0) <= d.now_ms:
+            yield Ask(replica, move.source)

@@ -1,0 +1,63 @@
+"""`/v1/disk-moves`: move replicas between the log directories of their brokers, as a job."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from common.json.models import convert_model
+from controller.messages.disk_events import MoveDisks
+from server.api.resources.jobs import JobOptions, limits_of_options
+from server.api.shared.call import Call, Endpoint
+from server.api.shared.disk_moves import WantedMove, disk_limits, order_moves
+from server.api.shared.errors import HttpError
+
+
+class DiskMoves(Struct, forbid_unknown_fields=True):
+    """Moves between log directories, such as those of a proposal."""
+
+    moves: Annotated[list[WantedMove], Meta(min_length=1)]
+
+
+class OrderedMoves(Struct):
+    """A job of moves between log directories."""
+
+    job: int
+    accepted: Annotated[int, Meta(description="Replicas in the job.")]
+
+
+async def submit(call: Call, options: JobOptions) -> OrderedMoves:
+    """Order the moves. If one cannot be ordered, none is."""
+    body = await call.read_body(_read)
+    return OrderedMoves(await order_moves(call, body.moves, order_of(call, options)), len(body.moves))
+
+
+def order_of(call: Call, options: JobOptions) -> MoveDisks:
+    """Return the order without its moves. Raises HttpError for options that it cannot have."""
+    if options.queue or options.append or options.elect or options.until_ms:
+        raise HttpError(400, "Moves between log directories have no queue, append, elect and until_ms.")
+    return MoveDisks(
+        (),
+        call.requester,
+        options.priority or 0,
+        options.throttle or 0,
+        disk_limits(limits_of_options(options)),
+        options.paused,
+    )
+
+
+def _read(value: object) -> DiskMoves:
+    return convert_model(value, DiskMoves)
+
+
+ENDPOINTS = (
+    Endpoint(
+        "POST",
+        "/v1/disk-moves",
+        "Move replicas between the log directories of their brokers.",
+        submit,
+        OrderedMoves,
+        DiskMoves,
+        JobOptions,
+        202,
+    ),
+)

@@ -1,0 +1,192 @@
+"""Moves between log directories: their order, how a job of them is shown, and what a rollback would do."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from typing import Annotated, NamedTuple
+
+from msgspec import UNSET, Meta, Struct
+
+from common.clock import wall_clock
+from common.error_codes import ErrorCode
+from common.lists import grouped
+from common.wording import some
+from controller.disks.orders import inverse, why_not
+from controller.messages.disk_events import MoveDisks, OrderedMove
+from controller.model.disks import BrokerReplica, MoveStage
+from controller.model.limits import PlanLimits
+from controller.model.replicas import TopicPartition
+from controller.views import disk_moves as views
+from controller.views.jobs import PartState
+from protocol.messages.describe_log_dirs_request import DescribableLogDirTopic, DescribeLogDirsRequest
+from server.api.shared.call import Call
+from server.api.shared.errors import HttpError
+from server.api.shared.job_parts import DirectoryMove, Part, PartSort, PartsPage
+
+NAMED = 5
+"""Replicas that a refusal names."""
+
+
+class WantedMove(Struct, forbid_unknown_fields=True):
+    """A replica that is to change its log directory."""
+
+    topic: str
+    partition: Annotated[int, Meta(ge=0, le=2**31 - 1)]
+    broker: Annotated[int, Meta(ge=0, le=2**31 - 1)]
+    target: Annotated[str, Meta(description="Path of the directory.", min_length=1)]
+    source: Annotated[
+        str, Meta(description="The directory that it must be in now. Empty: wherever it is.")
+    ] = ""
+    bytes: Annotated[int, Meta(ge=0, description="Its size, as a proposal names it. No effect.")] = 0
+
+    @property
+    def replica(self) -> BrokerReplica:
+        """The replica."""
+        return BrokerReplica(self.topic, self.partition, self.broker)
+
+
+class _Found(NamedTuple):
+    path: str
+    size: int
+
+
+async def order_moves(call: Call, moves: Sequence[WantedMove], event: MoveDisks) -> int:
+    """Order the moves, as the fields of the event say, and return the job.
+
+    Each replica must be in its source now. Raises HttpError that names what is wrong.
+    """
+    found = await _find(call, moves)
+    absent = [str(each.replica) for each in moves if each.replica not in found]
+    if absent:
+        raise HttpError(422, f"not in any log directory: {some(absent, NAMED)}")
+    elsewhere = [
+        f"{each.replica} is in {found[each.replica].path}, not in {each.source}"
+        for each in moves
+        if each.source and each.source != found[each.replica].path
+    ]
+    if elsewhere:
+        raise HttpError(409, f"{some(elsewhere, NAMED)}; propose again")
+    rows = [
+        OrderedMove(*each.replica, found[each.replica].path, each.target, found[each.replica].size)
+        for each in moves
+    ]
+    reply = await call.submit(_with_moves(event, rows))
+    if reply.refused:
+        raise HttpError(422, some([f"{replica}: {why}" for replica, why in reply.refused], NAMED, "; "))
+    return reply.job
+
+
+def _with_moves(event: MoveDisks, rows: Sequence[OrderedMove]) -> MoveDisks:
+    return MoveDisks(rows, event.requester, event.priority, event.throttle, event.limits, event.paused)
+
+
+async def _find(call: Call, moves: Sequence[WantedMove]) -> dict[BrokerReplica, _Found]:
+    """Ask the brokers for the directories and the sizes of these replicas. Raises HttpError."""
+    of_broker = grouped((each.broker, each) for each in moves)
+    answers = await asyncio.gather(*(_ask(call, broker, rows) for broker, rows in of_broker.items()))
+    return {replica: found for answer in answers for replica, found in answer.items()}
+
+
+async def _ask(call: Call, broker: int, moves: Sequence[WantedMove]) -> dict[BrokerReplica, _Found]:
+    topics = grouped((each.topic, each.partition) for each in moves)
+    rows = [DescribableLogDirTopic(topic, tuple(numbers)) for topic, numbers in topics.items()]
+    if broker not in call.state.cluster.brokers:
+        raise HttpError(422, f"broker {broker} is not in the cluster")
+    answer = await call.services.sizes.describe(broker, DescribeLogDirsRequest(rows))
+    if answer is None or answer.error_code != ErrorCode.NONE or not answer.results:
+        raise HttpError(503, f"broker {broker} does not tell its log directories")
+    return {
+        BrokerReplica(topic.name, row.partition_index, broker): _Found(each.log_dir, row.partition_size)
+        for each in answer.results
+        for topic in each.topics
+        for row in topic.partitions
+        if not row.is_future_key
+    }
+
+
+def disk_limits(limits: PlanLimits) -> PlanLimits:
+    """Return the limits if they have only B. Raises HttpError."""
+    if limits != PlanLimits(per_broker=limits.per_broker):
+        raise HttpError(400, "limits: of moves between log directories there is only B")
+    return limits
+
+
+# ---- how a job is shown -----------------------------------------------------------------------------------
+
+
+def move_rows(call: Call, job: int) -> list[Part]:
+    """Return the moves of the job as the API shows partitions."""
+    return [_row(call, part) for part in views.move_parts(call.state, job, wall_clock())]
+
+
+def _row(call: Call, part: views.MovePart) -> Part:
+    move = part.move
+    partition = call.state.cluster.partition(move.topic, move.partition)
+    replicas = () if partition is None else partition.replicas
+    return Part(
+        move.topic,
+        move.partition,
+        part.state,
+        replicas,
+        replicas,
+        replicas,
+        None,
+        None if partition is None or partition.leader < 0 else partition.leader,
+        move.size,
+        part.copied,
+        part.reason,
+        DirectoryMove(move.broker, move.source, move.target),
+    )
+
+
+async def move_page(call: Call, job: int, page: PartsPage) -> tuple[list[Part], int]:
+    """Return a page of the job's moves, and how many the filters select."""
+    moves = call.state.disks.moves.get(job, ())
+    rows = await call.compute(len(moves), _selected, call, job, page)
+    return rows[page.offset : page.offset + page.limit], len(rows)
+
+
+def _selected(call: Call, job: int, page: PartsPage) -> list[Part]:
+    rows = [row for row in move_rows(call, job) if _matches(row, page)]
+    states = {state: place for place, state in enumerate(PartState)}
+    keys = {
+        PartSort.PARTITION: lambda row: (row.topic, row.partition),
+        PartSort.STATE: lambda row: (states[row.state], row.topic, row.partition),
+        PartSort.BYTES: lambda row: (row.bytes, row.topic, row.partition),
+    }
+    if page.sort in keys:
+        rows.sort(key=keys[page.sort])
+    return rows[::-1] if page.descending else rows
+
+
+def _matches(row: Part, page: PartsPage) -> bool:
+    return (
+        (page.state is UNSET or row.state is page.state)
+        and (page.topic is UNSET or page.topic in row.topic)
+        and (page.broker is UNSET or (row.move is not None and row.move.broker == page.broker))
+    )
+
+
+# ---- rollback ---------------------------------------------------------------------------------------------
+
+
+class MovesBack(NamedTuple):
+    """What a rollback would do with the moves of a job."""
+
+    partitions: int
+    """Replicas that move back, or whose move is cancelled."""
+    bytes: int
+    unmoved: int
+    """Moves that have not started, and are taken out of the job."""
+    skipped: Sequence[tuple[TopicPartition, str]]
+
+
+def preview_of_moves(call: Call, job: int) -> MovesBack:
+    """Return what a rollback of the job would do now."""
+    stages = call.state.disks.stages.get(job, Counter())
+    rows = inverse(call.state, job)
+    skipped = [(row.replica.partition_key, why) for row in rows if (why := why_not(call.state, row))]
+    back = [row for row in rows if not why_not(call.state, row)]
+    flying = stages.get(MoveStage.MOVING, 0) + stages.get(MoveStage.RETURNING, 0)
+    waiting = stages.get(MoveStage.WAITING, 0)
+    return MovesBack(len(back) + flying, sum(row.size for row in back), waiting, skipped)

@@ -1,0 +1,144 @@
+"""`/v1/disk-moves`, and how jobs of moves between log directories are shown, cancelled and rolled back."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from controller.messages.disk_events import DisksSeen, SeenBroker, SeenDir, SeenLog
+from controller.model.replicas import TopicPartition
+from tests.builders import key
+from tests.server.api.api_client import ApiClient
+
+A, B = "/a", "/b"
+NAMES = ("foo-0", "foo-1", "foo-2")
+
+
+@pytest.fixture
+def client() -> ApiClient:
+    """Three partitions on brokers 1 to 3, all in /a."""
+    client = ApiClient()
+    client.sizes.log_dirs = {broker: {A: list(NAMES), B: []} for broker in (1, 2, 3)}
+    return client
+
+
+def move(name: str = "foo-0", broker: int = 1, target: str = B, **fields: Any) -> dict[str, Any]:
+    topic, partition = key(name)
+    return {"topic": topic, "partition": partition, "broker": broker, "target": target, **fields}
+
+
+def moves(*rows: dict[str, Any]) -> dict[str, Any]:
+    return {"moves": list(rows)}
+
+
+def look(client: ApiClient, *arrived: str, copied: int | None = None) -> None:
+    """Look at broker 1: these replicas are in /b; the others are in /a, and have a copy in /b."""
+    names: Sequence[TopicPartition] = list(map(key, NAMES))
+    logs = {name: SeenLog(B if str(name) in arrived else A, 100) for name in names}
+    futures = {} if copied is None else {name: SeenLog(B, copied) for name in names if logs[name].path == A}
+    disks = client.controller.state.disks
+    looked = [each.replica for each in disks.of_broker(1)]
+    client.controller.do(DisksSeen({1: looked}, {1: SeenBroker({A: SeenDir(), B: SeenDir()}, logs, futures)}))
+
+
+async def test_moves_are_a_job(client: ApiClient) -> None:
+    status, answer = await client.ask("POST", "/v1/disk-moves", moves(move(), move("foo-1", 2)))
+    assert (status, answer) == (202, {"job": 1, "accepted": 2})
+    [job] = (await client.get("/v1/jobs"))["jobs"]
+    assert (job["kind"], job["total"], job["queued"], job["done"]) == ("disks", 2, 2, 0)
+
+
+@pytest.mark.parametrize(
+    ("row", "status", "text"),
+    [
+        (move(broker=9), 422, "broker 9 is not in the cluster"),
+        (move(broker=4), 503, "broker 4 does not tell its log directories"),
+        (move("foo-7"), 422, "not in any log directory: foo-7 on broker 1"),
+        (move(source="/c"), 409, "foo-0 on broker 1 is in /a, not in /c; propose again"),
+        (move(target=A), 422, "foo-0 on broker 1: it is to stay in /a"),
+    ],
+)
+async def test_a_move_that_cannot_be_is_named(
+    client: ApiClient, row: dict[str, Any], status: int, text: str
+) -> None:
+    assert await client.refusal("POST", "/v1/disk-moves", moves(row)) == (status, text)
+    assert client.controller.state.orders.jobs == {}
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("queue=true", "Moves between log directories have no queue, append, elect and until_ms."),
+        ("limits=P%3D2", "limits: of moves between log directories there is only B"),
+    ],
+)
+async def test_options_of_plans_are_refused(client: ApiClient, query: str, text: str) -> None:
+    assert await client.refusal("POST", f"/v1/disk-moves?{query}", moves(move())) == (400, text)
+
+
+async def test_a_job_has_a_limit_a_throttle_and_a_pause(client: ApiClient) -> None:
+    await client.post("/v1/disk-moves?limits=B%3D2&throttle=9&paused=true&priority=3", moves(move()))
+    job = client.controller.state.orders.jobs[1]
+    assert (job.limits.per_broker, job.throttle, job.paused, job.priority) == (2, 9, True, 3)
+
+
+async def test_the_moves_of_a_job_have_their_directories_and_bytes(client: ApiClient) -> None:
+    await client.post("/v1/disk-moves", moves(move("foo-0"), move("foo-1"), move("foo-2")))
+    look(client, copied=None)
+    look(client, copied=40)
+    answer = await client.get("/v1/jobs/1")
+    first = answer["partitions"][0]
+    assert first["move"] == {"broker": 1, "source": A, "target": B}
+    assert (first["state"], first["bytes"], first["copied"]) == ("moving", 100, 40)
+
+
+async def test_moves_are_filtered_and_sorted(client: ApiClient) -> None:
+    await client.post("/v1/disk-moves", moves(*(move(name) for name in NAMES), move("foo-1", 2)))
+    look(client, "foo-2")
+    by_state = await client.get("/v1/jobs/1?state=done")
+    assert [(row["partition"], row["state"]) for row in by_state["partitions"]] == [(2, "done")]
+    of_broker = await client.get("/v1/jobs/1?broker=2&sort=partition")
+    assert (of_broker["matching"], of_broker["partitions"][0]["move"]["broker"]) == (1, 2)
+
+
+async def test_the_reasons_of_moves_that_do_not_start_are_counted(client: ApiClient) -> None:
+    await client.post("/v1/disk-moves?paused=true", moves(move("foo-0"), move("foo-1")))
+    answer = await client.get("/v1/jobs/1")
+    assert answer["reasons"] == [{"reason": "job 1 is paused", "partitions": 2}]
+
+
+async def test_a_cancel_of_the_job_cancels_its_moves(client: ApiClient) -> None:
+    await client.post("/v1/disk-moves", moves(move("foo-0"), move("foo-1")))
+    look(client)
+    answer = await client.post("/v1/reassignments/cancel", {"job": 1})
+    assert (answer["cancelled"], answer["moves"]) == (0, 2)
+    look(client)
+    job = (await client.get("/v1/jobs/1"))["job"]
+    assert (job["state"], job["outcome"]) == ("ended", "rolled back")
+
+
+async def test_a_cancel_of_everything_cancels_moves_too(client: ApiClient) -> None:
+    await client.post("/v1/disk-moves", moves(move()))
+    assert (await client.post("/v1/reassignments/cancel", {"all": True}))["moves"] == 1
+
+
+async def test_a_rollback_is_told_before_and_moves_back(client: ApiClient) -> None:
+    await client.post("/v1/disk-moves", moves(move("foo-0"), move("foo-1")))
+    look(client, "foo-0")
+    preview = await client.get("/v1/jobs/1/rollback")
+    assert (preview["partitions"], preview["bytes"], preview["unmoved"], preview["unchanged"]) == (
+        2,
+        100,
+        0,
+        0,
+    )
+    assert (await client.post("/v1/jobs/1/rollback"))["job"] == 2
+    [row] = (await client.get("/v1/jobs/2"))["partitions"]
+    assert row["move"] == {"broker": 1, "source": B, "target": A}
+
+
+async def test_a_job_of_moves_has_no_plan_that_restores_it(client: ApiClient) -> None:
+    await client.post("/v1/disk-moves", moves(move()))
+    status, text = await client.refusal("GET", "/v1/jobs/1/rollback.json")
+    assert (status, text) == (409, "Job 1 moves no replica to another broker: roll the job back.")
+    assert len((await client.get("/v1/jobs/1/partitions.json"))["partitions"]) == 1
