@@ -15,42 +15,10 @@ from controller.model.errors import DONE, Outcome
 from controller.model.jobs import Ending, Finished, Job, JobKind, Pending
 from tests.builders import key, partition
 
-MOVING = partition("foo-0", (4, 1, 2, 3), adding=(4,), removing=(2, 3), leader=1, isr=(1, 2, 3))
-
-
-def test_a_partition_is_named_as_in_kafka() -> None:
-    assert str(TopicPartition("a-b", 7)) == "a-b-7"
-
-
-def test_during_a_step_current_is_the_list_before_it_and_next_the_one_after() -> None:
-    assert MOVING.moving
-    assert MOVING.current == (1, 2, 3)
-    assert MOVING.next == (4, 1)
-
-
-def test_without_a_step_current_and_next_are_the_replicas() -> None:
-    healthy = partition("foo-0", (1, 2, 3))
-    assert not healthy.moving
-    assert healthy.current == healthy.next == (1, 2, 3)
-
-
-def test_an_adding_replica_never_makes_a_partition_under_replicated() -> None:
-    assert not MOVING.under_replicated
-
-
-def test_a_lost_original_is_not_masked_by_an_adding_replica_in_sync() -> None:
-    assert MOVING._replace(isr=(1, 2, 4)).under_replicated
-
-
-def test_a_reassignment_to_its_original_is_a_rollback() -> None:
-    there = Reassignment("foo", 0, original=(1, 2, 3), target=(4, 5, 6))
-    assert not there.rolling_back
-    assert there._replace(target=(1, 2, 3)).rolling_back
-    assert not there._replace(target=(3, 2, 1)).rolling_back
-
 
 def test_each_record_has_the_key_of_its_kind() -> None:
-    assert MOVING.key == Reassignment("foo", 0, (1,), (2,)).key == TopicPartition("foo", 0)
+    moving = partition("foo-0", (1, 2))
+    assert moving.key == Reassignment("foo", 0, (1,), (2,)).key == TopicPartition("foo", 0)
     assert Partition("foo", 3, (1,), (1,), 1).key == ("foo", 3)
     assert Topic("foo", bytes(16)).key == "foo"
     assert Broker(7, "localhost", 9092, None, 1).key == 7
