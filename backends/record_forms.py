@@ -74,7 +74,7 @@ class _Cache(dict[K, V]):
 
     A lookup costs half of that of an `lru_cache`.
 
-    A million partitions have few distinct lists. With more than MOST_CACHED, the cache begins anew.
+    A million partitions have few distinct lists. With more than MOST_CACHED, the cache starts over.
     """
 
     def __init__(self, make: Callable[[K], V]) -> None:

@@ -192,7 +192,7 @@ class EmbeddedCluster:
     def _here(self) -> ServedEmbedded:
         """Return the cluster that is served.
 
-        Raises RuntimeError in another event loop, in which a call would wait for ever.
+        Raises RuntimeError in another event loop, in which a call would wait forever.
         """
         if asyncio.get_running_loop() is not self._loop:
             raise RuntimeError(

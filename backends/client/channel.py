@@ -44,7 +44,7 @@ Connect = Callable[[str, int], Awaitable[Channel]]
 
 
 class BrokerChannel:
-    """A `Channel` over a `BrokerConnection`: raises OSError in place of BrokerError."""
+    """A `Channel` over a `BrokerConnection`: raises OSError instead of BrokerError."""
 
     def __init__(self, connection: BrokerConnection, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
         self._connection, self._timeout = connection, timeout_seconds

@@ -237,7 +237,7 @@ class KafkaStateLog:
         raise OSError(reason)
 
     async def _answered(self, api: str, attempt: Callable[[], Awaitable[Result]]) -> Result:
-        """Run the attempt; find leader and coordinator anew after a failure. BrokerError becomes OSError.
+        """Run the attempt; find leader and coordinator again after a failure. BrokerError becomes OSError.
 
         A failure is logged once: callers repeat the request until it is answered.
         """

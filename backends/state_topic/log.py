@@ -20,7 +20,7 @@ class FencedError(Exception):
 
 
 class TopicReplacedError(FencedError):
-    """The topic was deleted, made again, or has lost records: its records must be read anew, or recreated."""
+    """The topic was deleted, recreated, or has lost records: they must be read or written again."""
 
 
 class Fetched(NamedTuple):

@@ -66,7 +66,7 @@ TRANSACTION_SECONDS = 3600.0
 """A transactional beat is written this often: only transactions keep the transactional id from expiring."""
 
 REPAIR_PAUSE_SECONDS = 0.01
-"""Between two looks whether all own batches were read, which repairs wait for."""
+"""Between two checks whether all own batches were read, which repairs wait for."""
 
 log = logging.getLogger(__name__)
 

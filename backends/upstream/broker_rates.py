@@ -18,8 +18,8 @@ from protocol.messages.describe_configs_request import DescribeConfigsRequest, D
 
 log = logging.getLogger(__name__)
 
-LOOK_SECONDS = 1.0
-"""Pause between two looks whether something moves. They ask no broker."""
+CHECK_SECONDS = 1.0
+"""Pause between two checks whether something moves. They ask no broker."""
 SELDOM_SECONDS = 60.0
 """Age after which the rates are read again while something moves."""
 OFTEN_SECONDS = 10.0
@@ -45,7 +45,7 @@ class BrokerRates:
         """Read the rates when they are due. Runs until it is cancelled."""
         while True:
             await self.read()
-            await self._clock.sleep(LOOK_SECONDS)
+            await self._clock.sleep(CHECK_SECONDS)
 
     async def read(self) -> None:
         """Read the rates if something moves and they are unknown, old or of before the newest job.
@@ -107,8 +107,8 @@ class BrokerRates:
 
     def _log(self, failures: Mapping[int, str]) -> None:
         """Log brokers that could not be asked, until they can be."""
-        news = sorted(failures.keys() - self._unread)
+        new = sorted(failures.keys() - self._unread)
         self._unread = set(failures)
-        if news:
-            named = some([str(broker) for broker in news], NAMED)
-            log.info("throttles of others cannot be read at brokers %s: %s", named, failures[news[0]])
+        if new:
+            named = some([str(broker) for broker in new], NAMED)
+            log.info("throttles of others cannot be read at brokers %s: %s", named, failures[new[0]])

@@ -45,7 +45,7 @@ READS = frozenset(
 
 
 HELD_PAUSE_SECONDS = 0.05
-"""Between two looks whether a write may be sent."""
+"""Between two checks whether a write may be sent."""
 
 
 class ListedBroker(NamedTuple):

@@ -92,10 +92,10 @@ class TopicConfigs:
 
     def _log(self, topics: Sequence[str], refused: Mapping[str, str]) -> None:
         """Log which of the topics that were read are refused, until they can be read."""
-        news = sorted(refused.keys() - self._refused)
+        new = sorted(refused.keys() - self._refused)
         # A topic that is not relevant for a while stays known: its next problem must not log it again.
         others = {topic for topic in self._refused if topic in self._state.cluster.topics}.difference(topics)
         self._refused = others | refused.keys()
-        if news:
-            named = f"{counted(len(news), 'topic')} ({some(news, NAMED)})"
-            log.warning("the configs of %s cannot be read: %s", named, refused[news[0]])
+        if new:
+            named = f"{counted(len(new), 'topic')} ({some(new, NAMED)})"
+            log.warning("the configs of %s cannot be read: %s", named, refused[new[0]])

@@ -65,7 +65,7 @@ def controller_started(d: Decision, event: ControllerStarted) -> Iterator[None]:
 
 
 def _resume(d: Decision, reassignments: Sequence[tuple[TopicPartition, Reassignment]]) -> None:
-    """Count the steps in flight and look whether they are complete; enqueue the other partitions."""
+    """Count the steps in flight and check whether they are complete; enqueue the other partitions."""
     state = d.state
     if not state.in_flight:
         state.backlog.enqueue_all([key for key, _ in reassignments])

@@ -2,7 +2,7 @@
 
 It has no records, so it costs no disk flush.
 
-The config that switches pace on is a record. What pace has learnt is not: after a restart or a take-over it
+The config that switches pace on is a record. What pace has learned is not: after a restart or a take-over it
 learns the idle level in a comparison and begins with small efforts. The throttle is a lease like any other,
 whose records say what to remove after a crash.
 """

@@ -147,7 +147,7 @@ _IN_FLIGHT: dict[tuple[Stage, Observation], Rule] = {
     (SUBMITTING, _Seen.AT_CANCELLED): _rule(Action.END, ENDED, after=_Not.EXTERNAL_CHANGE),
     (SUBMITTING, _Seen.ELSEWHERE): _rule(Action.GIVE_UP, SETTLED, after=_Not.EXTERNAL_CHANGE),
     (ACTIVE, _Seen.ELSEWHERE): _rule(Action.GIVE_UP, SETTLED, after=_Not.EXTERNAL_CHANGE),
-    # An undo without a confirmation has no next list to wait for: any list that is news ends it.
+    # An undo without a confirmation has no next list to wait for: any new list ends it.
     (UNDOING, _Seen.REVERTED): _rule(Action.END, ENDED),
     (UNDOING, _Seen.ELSEWHERE): _rule(Action.END, ENDED, after=_Not.EXTERNAL_CHANGE),
     # The next step must not replace what another client has begun since the step ended.

@@ -165,6 +165,6 @@ def cordon_refused(d: Decision, event: CordonRefused) -> None:
 
 
 def broker_rates_seen(d: Decision, event: BrokerRatesSeen) -> None:
-    """Remember the rates of others, in place of those that were seen before."""
+    """Remember the rates of others, instead of those that were seen before."""
     found = ((broker, lowest_of_others(d.state, broker, values)) for broker, values in event.rates.items())
     d.state.gateway.set_others_rates({broker: rate for broker, rate in found if rate is not None})

@@ -94,7 +94,7 @@ class AlterThrottle(NamedTuple):
 
     Entries are appended before others are removed.
 
-    What the upstream acknowledges is part of the next `ThrottleRead`; what fails is decided anew on it.
+    What the upstream acknowledges is part of the next `ThrottleRead`; what fails is decided again on it.
     """
 
     changes: Mapping[Resource, Sequence[ConfigChange]]

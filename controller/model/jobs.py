@@ -42,7 +42,7 @@ class Job(NamedTuple):
     elects: bool = False
     """Whether the preferred leader of each partition is elected when its last step ends."""
     until_ms: int = 0
-    """When the job is rolled back by itself; 0 for never."""
+    """When the job is rolled back automatically; 0 for never."""
     limits: PlanLimits = NO_LIMITS
     """Its own limits of KIP-435, which apply to its steps in addition to those of the cluster."""
 

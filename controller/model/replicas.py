@@ -136,7 +136,7 @@ def without(replicas: Replicas, others: Replicas) -> Replicas:
 def never_ends(adding: Replicas, removing: Replicas) -> bool:
     """Whether a listed move drops a replica that an earlier row adds.
 
-    Kafka 4.3 waits for that replica for ever.
+    Kafka 4.3 waits for that replica forever.
     """
     return not set(adding).isdisjoint(removing)
 

@@ -1,4 +1,4 @@
-"""What pace measured and did in the last half hour. It is not stored: after a restart it begins anew."""
+"""What pace measured and did in the last half hour. It is not stored: after a restart it starts over."""
 
 from collections import deque
 from collections.abc import Iterable, Sequence

@@ -136,7 +136,7 @@ class Quota:
 
 
 def rounded(rate: float) -> int:
-    """Return the rate with three digits, so that it changes seldom."""
+    """Return the rate with three digits, so that it rarely changes."""
     if rate <= 1:
         return 1
     unit = int(10 ** max(0, floor(log10(rate)) - 2))

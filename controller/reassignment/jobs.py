@@ -77,7 +77,7 @@ def roll_back_job(d: Decision, event: RollBackJob) -> Iterator[None]:
 
 
 def _open_rollback(d: Decision, job: Job, event: RollBackJob) -> int:
-    """Create the job of the rollback, which is not to happen by itself any more."""
+    """Create the job of the rollback, which no longer happens automatically."""
     if job.until_ms:
         d.put(job._replace(until_ms=0))
     return open_job(d, JobKind.ROLLBACK, event)
@@ -168,7 +168,7 @@ def reorder(d: Decision, event: Reorder) -> None:
 def prune(d: Decision, event: Prune) -> Iterator[None]:
     """Delete old jobs and their finished partitions.
 
-    A job is kept as long as a rollback of it is, or as long as it is to be rolled back by itself.
+    A job is kept as long as a rollback of it is, or as long as it is to be rolled back automatically.
     """
     state = d.state
     undone = {job.undoes for job in state.orders.jobs.values()}

@@ -94,7 +94,7 @@ def charge_external(state: State, partition: Partition) -> None:
 def release(state: State, key: TopicPartition) -> None:
     """Stop counting the partition's step against the limits: it has ended, or it is no longer known.
 
-    If a poll then shows a move of the partition, that is counted anew.
+    If a poll then shows a move of the partition, that is counted again.
     """
     state.backlog.release(key)
     if key in state.gateway.external:

@@ -217,7 +217,7 @@ class ThrottleState:
 
 @dataclass(eq=False, slots=True)
 class PaceState:
-    """What pace has measured and does. Not durable: after a start it learns anew, from small efforts."""
+    """What pace has measured and does. Not durable: after a start it learns again, from small efforts."""
 
     settings: PaceSettings | None = None
     """None while `reassignment.pace` is off."""
@@ -225,7 +225,7 @@ class PaceState:
     history: History = field(default_factory=History)
 
     def change(self, settings: PaceSettings | None) -> bool:
-        """Set the settings. Return whether they are other ones; then pace begins anew."""
+        """Set the settings. Return whether they are other ones; then pace starts over."""
         if settings == self.settings:
             return False
         self.settings = settings

@@ -112,7 +112,7 @@ class Mode:
     measures_sizes: bool = False
     """The sizes of replicas are measured, soon after the start."""
     keeps_topics: bool = True
-    """Topics, or at least their ids, are records of reassignd: a topic that was made anew meanwhile is
+    """Topics, or at least their ids, are records of reassignd: a topic that was recreated meanwhile is
     noticed."""
 
 
@@ -413,7 +413,7 @@ class State:
                 self._pace_changed()
 
     def _pace_changed(self) -> None:
-        """Begin pace anew. If it is on, little moves until it has measured.
+        """Start pace over. If it is on, little moves until it has measured.
 
         The rates of leases, which an earlier process may have set, stay until then.
         """

@@ -22,7 +22,7 @@ LISTED = 1000
 """Maximum number of waiting partitions in a summary; all of them are counted."""
 
 NO_RATES: Mapping[int, int] = {}
-"""No broker has a rate of its own, in place of the bandwidth of all."""
+"""No broker has a rate of its own; the bandwidth of all applies."""
 
 NO_WRITES: Mapping[TOPIC_PARTITION, float] = {}
 """It is not known what producers write."""

@@ -16,7 +16,7 @@ from protocol.codec.schema import FIXED_FORMATS, FIXED_SIZES, array_format
 MAX_STRING = 0x7FFF
 
 SHORT_ARRAY = 16
-"""Arrays of fewer numbers have a format made beforehand; their compact length is one byte."""
+"""Arrays of fewer numbers have a format prepared in advance; their compact length is one byte."""
 
 unpack_short = Struct(">h").unpack_from
 unpack_long = Struct(">i").unpack_from

@@ -11,7 +11,7 @@ from protocol.codec.schema import FIXED_FORMATS, array_format
 MAX_STRING = 0x7FFF
 
 SHORT_ARRAY = 16
-"""Arrays of fewer numbers have a format made beforehand."""
+"""Arrays of fewer numbers have a format prepared in advance."""
 
 ONE_BYTE = [bytes((value,)) for value in range(0x80)]
 

@@ -139,7 +139,7 @@ def lines(status: dict[str, Any], width: int | None = None) -> list[str]:
 
 
 def _restores(rows: list[dict[str, Any]]) -> list[str]:
-    """Return a line for each job that is rolled back by itself."""
+    """Return a line for each job that is rolled back automatically."""
     return [
         f"Restores  job {row['job']} will be rolled back at {when(row['until_ms'])}:"
         f" {counted(row['partitions'], 'partition')}"

@@ -156,7 +156,7 @@ class _StopDeadline:
 
 
 SHARE = 0.5
-"""A sign of life is sent after this share of the watchdog's time, as systemd recommends."""
+"""A keep-alive message is sent after this share of the watchdog's time, as systemd recommends."""
 
 
 class ServiceManager:
@@ -168,7 +168,7 @@ class ServiceManager:
         self._address = f"\0{path[1:]}" if path.startswith("@") else path
         microseconds = environment.get("WATCHDOG_USEC", "")
         self.watchdog_seconds = int(microseconds) / 1e6 if microseconds.isdecimal() else 0.0
-        """Time after which the manager ends a process that has sent no sign of life; 0 for no limit."""
+        """Time after which the manager ends a process that has sent no keep-alive message; 0 for no limit."""
 
     def ready(self) -> None:
         """Tell that requests are served."""

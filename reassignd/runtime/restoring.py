@@ -17,7 +17,7 @@ from server.driver.driver import DriverStoppedError
 
 log = logging.getLogger(__name__)
 
-LOOK_SECONDS = 1.0
+CHECK_SECONDS = 1.0
 REQUESTER = Requester("reassignd", "until")
 """Who rolls back, in the job and in the audit log."""
 
@@ -30,7 +30,7 @@ def due(jobs: Iterable[Job], now_ms: int) -> list[int]:
 async def restore_periodically(
     controller: Submitter, state: State, now_ms: Callable[[], int], clock: Clock
 ) -> None:
-    """Roll back what is due, now and every LOOK_SECONDS, until the controller has stopped."""
+    """Roll back what is due, now and every CHECK_SECONDS, until the controller has stopped."""
     while True:
         for number in due(state.orders.jobs.values(), now_ms()):
             try:
@@ -39,7 +39,7 @@ async def restore_periodically(
                 return
             by = f"job {reply.job} rolls it back" if reply.job else "nothing is to be rolled back"
             log.info("the time of job %d is over: %s%s", number, by, _left(len(reply.skipped)))
-        await clock.sleep(LOOK_SECONDS)
+        await clock.sleep(CHECK_SECONDS)
 
 
 def _left(skipped: int) -> str:

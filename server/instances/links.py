@@ -147,7 +147,7 @@ class InstanceLink:
     async def _send(self, request: ForwardedRequest) -> None:
         """Send all of the request, even if it is cancelled meanwhile.
 
-        The peer would hold its part for ever.
+        The peer would hold its part forever.
         """
         message = Message(Kind.REQUEST, request.id, encode_forwarded(request.frame, request.caller))
         sending = asyncio.create_task(self._stream.send(message), name="request to a peer")

@@ -1,6 +1,6 @@
 """How many partitions do not move for which kind of reason, and for how long the oldest one has waited.
 
-Neither is stored: after a restart the times begin anew. They are updated in the background, in slices, at
+Neither is stored: after a restart the times start over. They are updated in the background, in slices, at
 intervals that grow with the number of reassignments.
 """
 

@@ -1,6 +1,6 @@
 """What is remembered of the life of jobs: rates and ended partitions over time, and what happened to all.
 
-Nothing of it is stored: after a restart it begins anew, and `since_ms` says when. Its size is bounded. A job
+Nothing of it is stored: after a restart it starts over, and `since_ms` says when. Its size is bounded. A job
 has at most `MOST_SAMPLES` samples, from its first byte on; a longer life has longer samples.
 """
 

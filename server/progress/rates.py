@@ -1,7 +1,7 @@
 """Sizes of replicas, and rates of copied bytes: now, and of the last hour in samples of equal length.
 
 The rates are computed from the measurements of `server.progress.progress`, and not stored: after a restart
-they begin anew.
+they start over.
 """
 
 from collections import Counter, deque

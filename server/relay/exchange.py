@@ -73,7 +73,7 @@ whole frame."""
 class Exchange(NamedTuple):
     """How one request is relayed.
 
-    `upstream` is the frame sent to the broker in place of the request; None sends the request unchanged.
+    `upstream` is the frame sent to the broker instead of the request; None sends the request unchanged.
     `finish` changes the answer; None passes it unchanged.
     """
 

@@ -211,7 +211,7 @@ class Login:
 
 
 def _out_of_turn(frame: RequestFrame) -> bytes:
-    """Return the answer to a request in place of a token; empty if the API is not served."""
+    """Return the answer to a request that comes instead of a token; empty if the API is not served."""
     route = ROUTES.get(frame.api_key)
     if route is None or frame.api_version not in route.versions:
         return b""

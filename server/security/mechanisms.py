@@ -214,7 +214,7 @@ def parse_scram(token: bytes) -> re.Match[str] | None:
 
 
 def by_delegation_token(first: re.Match[str]) -> bool:
-    """Return whether a first message has the id of a delegation token in place of a user (KIP-48).
+    """Return whether a first message has the id of a delegation token instead of a user (KIP-48).
 
     As in Kafka, the extension has this letter case only, and the last one counts.
     """

@@ -116,7 +116,7 @@ Answer = Callable[[RequestFrame, Caller], bytes | Awaitable[bytes]]
 def ask_rights(
     incoming: IncomingRequest, client: RelayedClient, frame: RequestFrame, query: AnyQuery, answer: Answer
 ) -> Exchange:
-    """Send the query in place of a complete request, and `answer`'s frame in place of the broker's answer."""
+    """Send the query instead of a complete request, and `answer`'s frame instead of the broker's answer."""
 
     def settle(payload: bytes) -> bytes | Awaitable[bytes]:
         return answer(frame, client.caller._replace(rights=query.rights(payload)))

@@ -59,7 +59,7 @@ ERROR_TEXTS = {
 class ZookeeperClient:
     """Implements `Tree`.
 
-    `on_lost` is called on the event loop when the session is lost; a new session starts by itself.
+    `on_lost` is called on the event loop when the session is lost; a new session starts automatically.
 
     `hosts` is `HOST:PORT,HOST:PORT/chroot`.
     """

@@ -11,7 +11,7 @@ Kafka's znodes follow in several multis, each of which leaves every partition in
 controller can continue from.
 
 A write conflicts when others have changed the znodes: brokers below inter-broker protocol 2.7 store ISRs, and
-tools change topics and configs. Then the znodes are read again and the write is built anew; see
+tools change topics and configs. Then the znodes are read again and the write is built again; see
 `backends.zookeeper.store.znode_cache.merge`.
 """
 
@@ -139,8 +139,8 @@ class ZkStore:
     async def read_config(self, entity: str) -> dict[str, str] | None:
         """Read an entity's configs; return None if the controller knows them already.
 
-        The notifications of our own writes lead here too. They bring news only if the write has merged a
-        change of others.
+        The notifications of our own writes lead here too. They tell something new only if the write has
+        merged a change of others.
         """
         before = self.cache.configs.get(entity)
         await self._loaded.read_config(self._tree, paths.config(entity))
@@ -224,7 +224,7 @@ class ZkStore:
                 await self._write_batch(batch, ChunkData())
 
     async def _write_batch(self, changes: Sequence[Change], chunks: ChunkData) -> None:
-        """Write one multi. On a conflict, read again what has changed and build the multi anew."""
+        """Write one multi. On a conflict, read again what has changed and build the multi again."""
         for _ in range(ATTEMPTS):
             transaction = ZnodeTransaction(self.cache, self._term.epoch, with_topic_ids=self._with_ids)
             transaction.apply(changes)

@@ -18,7 +18,7 @@ NO_PARENTS = -1
 class StaleError(StoreLostError):
     """A decision conflicts with what brokers have stored, and cannot be merged safely.
 
-    The term must end and load anew.
+    The term must end and load again.
     """
 
 

@@ -91,7 +91,7 @@ class BrokerDirectory:
         return (metadata_broker(each.id, each.registration) for each in self._brokers.values())
 
     def replace_controller(self, partition: Partition, own_id: int) -> Partition:
-        """Return a new partition with a broker in place of the controller among the replicas.
+        """Return a new partition with a broker instead of the controller among the replicas.
 
         Brokers and tools see the controller in the list of brokers, and place replicas on it. The replacement
         is in a rack without a replica of the partition, if there is one. Raises ZnodeError when there are not

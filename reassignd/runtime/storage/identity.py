@@ -140,7 +140,7 @@ def values(data_dir: Path) -> dict[str, str]:
 
 
 def write_values(data_dir: Path, new: dict[str, str]) -> None:
-    """Write the properties durably, in place of all others."""
+    """Write the properties durably; they replace all others."""
     _write(data_dir / FILE, new)
 
 

@@ -155,7 +155,7 @@ class Throttle(Struct):
 
 
 class Restore(Struct):
-    """A job that is rolled back by itself."""
+    """A job that is rolled back automatically."""
 
     job: int
     until_ms: Annotated[int, Meta(description="Milliseconds since 1970.")]

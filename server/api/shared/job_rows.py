@@ -89,7 +89,7 @@ class Job(Struct):
     elects: Annotated[bool, Meta(description="Whether the preferred leaders of its partitions are elected.")]
     until_ms: Annotated[
         int | None,
-        Meta(description="When it is rolled back by itself, in milliseconds since 1970; null for never."),
+        Meta(description="When it is rolled back automatically, in milliseconds since 1970; null for never."),
     ]
     undoes: Annotated[int | None, Meta(description="The job that this rollback undoes.")]
     rolled_back_by: Annotated[int | None, Meta(description="The newest rollback of this job.")]

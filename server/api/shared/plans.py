@@ -51,7 +51,7 @@ def _unknown_topics(state: State, entries: Entries) -> set[str]:
 
 
 def check_plan(state: State, entries: Entries, faults: Faults) -> None:
-    """Add the entries that the controller would refuse, and put None in place of them."""
+    """Add the entries that the controller would refuse, and put None instead of them."""
     hint = cache(partial(topic_hint, state))
     for number, entry in enumerate(entries):
         if entry is None:

@@ -1,8 +1,8 @@
 import pytest
 
 from backends.upstream.broker_rates import (
+    CHECK_SECONDS,
     ENDED_SECONDS,
-    LOOK_SECONDS,
     OFTEN_SECONDS,
     SELDOM_SECONDS,
     BrokerRates,
@@ -133,6 +133,6 @@ async def test_a_move_that_begins_is_noticed_soon(rig: Rig) -> None:
     running = spawn(rig.rates.run(), "rates", lambda _: None)
     await settle()
     rig.begin()
-    await rig.clock.advance(LOOK_SECONDS)
+    await rig.clock.advance(CHECK_SECONDS)
     assert rig.asked() == len(rig.upstream.brokers)
     await cancel(running)

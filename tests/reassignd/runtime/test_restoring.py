@@ -11,7 +11,7 @@ from controller.model.cluster import Job, JobKind
 from controller.model.errors import DONE
 from controller.modes import EMBEDDED
 from controller.state.state import State
-from reassignd.runtime.restoring import LOOK_SECONDS, REQUESTER, due, restore_periodically
+from reassignd.runtime.restoring import CHECK_SECONDS, REQUESTER, due, restore_periodically
 from server.driver.driver import DriverStoppedError
 
 
@@ -47,11 +47,11 @@ async def test_a_job_is_rolled_back_once_when_its_time_is_over() -> None:
     controller, clock, now = Controller(job(1, 5_000), job(2, 9_000), times=1), ManualClock(), [4_000]
     run: Callable[[], int] = lambda: now[0]  # noqa: E731
     task = asyncio.create_task(restore_periodically(controller, controller.state, run, clock))
-    await clock.advance(LOOK_SECONDS)
+    await clock.advance(CHECK_SECONDS)
     assert controller.rolled_back == []
     now[0] = 5_000
-    await clock.advance(3 * LOOK_SECONDS)
+    await clock.advance(3 * CHECK_SECONDS)
     assert controller.rolled_back == [RollBackJob(1, REQUESTER)]
     now[0] = 9_000
-    await clock.advance(LOOK_SECONDS)
+    await clock.advance(CHECK_SECONDS)
     assert task.done()
