@@ -104,8 +104,7 @@ def _check_rows(text: str) -> None:
             number = text.count("}", 0, start)
             raise PlanError(
                 f"row {number} (counted from 0) is longer than {ROW_LENGTH} characters; a topic's"
-                " name has at most 249,"
-                " and 'replicas' lists each broker once"
+                " name has at most 249, and 'replicas' lists each broker once"
             )
         start += end + 1
 

@@ -372,8 +372,7 @@ _CLUSTER_WIDE = [
         ConfigType.STRING,
         "hold",
         "Gateway: while a broker is offline, or partitions that are not being reassigned are under min ISR, "
-        "start only repairs "
-        "(hold), start one step at a time (slow), or do nothing (off).",
+        "start only repairs (hold), start one step at a time (slow), or do nothing (off).",
         one_of("hold", "slow", "off"),
     ),
     ConfigKey(
@@ -417,9 +416,8 @@ _CLUSTER_WIDE = [
         EXCLUDED_BROKERS,
         ConfigType.LIST,
         "",
-        "Brokers that get no partitions of new topics, and no new partitions, "
-        "for instance because they are drained. Before a "
-        "running Kafka they are cordoned, from Kafka 4.3 on.",
+        "Brokers that get no partitions of new topics, and no new partitions, for instance because they are "
+        "drained. Before a running Kafka they are cordoned, from Kafka 4.3 on.",
         broker_ids,
     ),
     ConfigKey(

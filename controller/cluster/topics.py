@@ -113,8 +113,7 @@ def _check_topic(state: State, topic: NewTopic) -> Outcome:
         return Outcome(
             ErrorCode.INVALID_TOPIC_EXCEPTION,
             f"The topic name {display_name(name)!r} is not valid: "
-            "use 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-', "
-            "and neither '.' nor '..'.",
+            "use 1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-', and neither '.' nor '..'.",
         )
     if name in state.cluster.topics:
         return Outcome(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")

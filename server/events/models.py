@@ -59,8 +59,7 @@ class PartitionEvent(Struct, tag_field="event", tag="partition"):
         str,
         Meta(
             description="`moving`, `waiting`, `queued` or `pending`; at the end `done`, `rolled back`, "
-            "`taken over`, "
-            "`topic deleted` or `stopped`."
+            "`taken over`, `topic deleted` or `stopped`."
         ),
     ]
     replicas: Replicas

@@ -51,8 +51,7 @@ class Limit(Struct):
         Literal["settings", "dynamic"] | None,
         Meta(
             description="`settings`: the initial value of the server's settings; `dynamic`: set while it "
-            "ran, which"
-            " replaces the initial value; null without a value."
+            "ran, which replaces the initial value; null without a value."
         ),
     ] = None
     meaning: Annotated[str, Meta(description="What it limits.")] = ""
@@ -97,9 +96,8 @@ class LimitEffect(Struct):
     excess: Annotated[
         int | None,
         Meta(
-            description="What steps in flight use above the new limit; they continue. For R the steps "
-            "that add more"
-            " replicas. Null for the throttle."
+            description="What steps in flight use above the new limit; they continue. For R the steps that "
+            "add more replicas. Null for the throttle."
         ),
     ]
 

@@ -85,8 +85,7 @@ class Review(Struct):
         float | None,
         Meta(
             description="Time from now on, if the waves run in the periods of the schedule, with their "
-            "throttles;"
-            " `seconds` without a schedule, null for more than 90 days."
+            "throttles; `seconds` without a schedule, null for more than 90 days."
         ),
     ]
     least_seconds: Annotated[float, Meta(description="Time that the busiest broker needs in any case.")]

@@ -56,9 +56,8 @@ class BrokerCounts(Struct):
     idle: Annotated[
         list[int],
         Meta(
-            description="The offline brokers of a gateway that hold no replica and get none. Nothing "
-            "waits for them;"
-            " KRaft lists them until they are unregistered."
+            description="The offline brokers of a gateway that hold no replica and get none. Nothing waits "
+            "for them; KRaft lists them until they are unregistered."
         ),
     ]
     excluded: Annotated[
@@ -100,9 +99,8 @@ class ClusterHealth(Struct):
     holds: Annotated[
         int | None,
         Meta(
-            description="Number of steps, other than repairs, that may be in flight: 0 (hold), 1 (slow), "
-            "or null when"
-            " the guard restricts nothing."
+            description="Number of steps, other than repairs, that may be in flight: 0 (hold), 1 (slow), or "
+            "null when the guard restricts nothing."
         ),
     ]
     unseen_since_ms: Annotated[
@@ -139,17 +137,15 @@ class Throttle(Struct):
     unlisted: Annotated[
         int,
         Meta(
-            description="Number of replicas in flight that are not throttled, because the throttle list "
-            "of their topic"
-            " is full: a config of Kafka has 32,767 bytes."
+            description="Number of replicas in flight that are not throttled, because the throttle list of "
+            "their topic is full: a config of Kafka has 32,767 bytes."
         ),
     ]
     set_by_others: Annotated[
         list[ThrottledBrokers],
         Meta(
-            description="Rates at brokers that reassignd has not set and does not change, the lowest "
-            "first. They are in"
-            " force at these brokers. Before a running Kafka they are read while something moves."
+            description="Rates at brokers that reassignd has not set and does not change, the lowest first. "
+            "They are in force at these brokers. Before a running Kafka they are read while something moves."
         ),
     ]
 

@@ -57,8 +57,7 @@ class Job(Struct):
         str | None,
         Meta(
             description="Why nothing of a running job moves, if that holds for every job: a pause, the "
-            "schedule, or the"
-            " health guard."
+            "schedule, or the health guard."
         ),
     ]
     created_ms: Annotated[int, Meta(description="Milliseconds since 1970.")]
@@ -96,9 +95,8 @@ class Job(Struct):
     outcome: Annotated[
         str | None,
         Meta(
-            description="The ending of all partitions, or `partly done`, or `not done`; null until the "
-            "job ends."
-            " `rolled back` too if rollbacks have taken back all that was done."
+            description="The ending of all partitions, or `partly done`, or `not done`; null until the job "
+            "ends. `rolled back` too if rollbacks have taken back all that was done."
         ),
     ]
     endings: Endings

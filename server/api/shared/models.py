@@ -17,9 +17,8 @@ TotalBytes: TypeAlias = Annotated[int, Meta(description="Bytes to copy in total.
 CopyBytesPerSecond: TypeAlias = Annotated[
     int | None,
     Meta(
-        description="Bytes per second, the mean of 10 s or more in which steps were in flight; null "
-        "before that,"
-        " and while nothing is copied."
+        description="Bytes per second, the mean of 10 s or more in which steps were in flight; null before "
+        "that, and while nothing is copied."
     ),
 ]
 
@@ -27,9 +26,8 @@ CopyBytesPerSecond: TypeAlias = Annotated[
 SecondsLeft: TypeAlias = Annotated[
     int | None,
     Meta(
-        description="Time left at that rate, and at that of the slowest broker; null without a rate, "
-        "during a pause,"
-        " and while a part cannot start or its broker is down."
+        description="Time left at that rate, and at that of the slowest broker; null without a rate, during "
+        "a pause, and while a part cannot start or its broker is down."
     ),
 ]
 
