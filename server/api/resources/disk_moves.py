@@ -12,7 +12,7 @@ from server.api.shared.disk_moves import WantedMove, disk_limits, order_moves
 from server.api.shared.errors import HttpError
 
 
-class DiskMoves(Struct, forbid_unknown_fields=True):
+class WantedMoves(Struct, forbid_unknown_fields=True):
     """Moves between log directories, such as those of a proposal."""
 
     moves: Annotated[list[WantedMove], Meta(min_length=1)]
@@ -45,8 +45,8 @@ def order_of(call: Call, options: JobOptions) -> MoveDisks:
     )
 
 
-def _read(value: object) -> DiskMoves:
-    return convert_model(value, DiskMoves)
+def _read(value: object) -> WantedMoves:
+    return convert_model(value, WantedMoves)
 
 
 ENDPOINTS = (
@@ -56,7 +56,7 @@ ENDPOINTS = (
         "Move replicas between the log directories of their brokers.",
         submit,
         OrderedMoves,
-        DiskMoves,
+        WantedMoves,
         JobOptions,
         202,
     ),
