@@ -1,7 +1,7 @@
 """`/v1/proposals`: plans that meet a goal with the fewest moves, and their execution."""
 
 import json
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from enum import Enum
 from typing import Any
 
@@ -63,8 +63,12 @@ async def _start(call: Call, body: ProposalRequest) -> Response:
     return json_response(_shown(call, kept), 202 if kept.open else 200)
 
 
-async def begin(call: Call, body: ProposalRequest) -> Kept:
-    """Begin to compute a proposal. Raises HttpError."""
+async def nothing() -> None:
+    """Do nothing before a proposal is computed."""
+
+
+async def begin(call: Call, body: ProposalRequest, measure: Callable[[], Awaitable[None]] = nothing) -> Kept:
+    """Begin to compute a proposal, after `measure` with all partitions that there are. Raises HttpError."""
     store, goals = _store(call), words(body)
     if not goals and body.relieve_over is None:
         raise HttpError(
@@ -73,6 +77,7 @@ async def begin(call: Call, body: ProposalRequest) -> Kept:
             " leaders and disks",
         )
     await call.refresh()
+    await measure()
     partitions = sum(map(len, call.state.cluster.partitions.values()))
     rate = _rate(call, store)
     request = {

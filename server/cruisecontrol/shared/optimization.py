@@ -5,7 +5,8 @@ client, if its partitions still are where they were. Otherwise a new plan is mad
 """
 
 import asyncio
-from collections.abc import Sequence, Set
+from collections.abc import Awaitable, Callable, Sequence, Set
+from functools import partial
 from typing import NamedTuple
 
 from common.json.text import parse
@@ -14,7 +15,7 @@ from controller.model.load import LoadSummary
 from controller.model.plan import read_plan
 from controller.model.tasks import job_client_id
 from controller.state.state import State
-from server.api.resources.proposals import begin, submit_kept
+from server.api.resources.proposals import begin, nothing, submit_kept
 from server.api.shared.errors import HttpError
 from server.api.shared.proposals import Kept, ProposalFigures, ProposalRequest, ProposalState
 from server.cruisecontrol.shared import goals, results
@@ -133,8 +134,6 @@ async def _plan(
 
 async def _computed(call: CruiseControlCall, request: ProposalRequest, task: RunningTask) -> Kept:
     _require_sizes(call.state)
-    task.step = "measuring sizes"
-    await measure_unknown(call)
     kept = await _begun(call, request, task)
     kept.unsized, work = set(), kept.task
     try:
@@ -160,13 +159,15 @@ def _copied_unsized(unsized: Set[tuple[str, int]], kept: Kept) -> set[tuple[str,
 
 async def _begun(call: CruiseControlCall, request: ProposalRequest, task: RunningTask) -> Kept:
     """Begin the computation, as soon as there is room for one more."""
+    task.step = "measuring sizes"
+    measure: Callable[[], Awaitable[None]] = partial(measure_unknown, call)
     while True:
         try:
-            return await begin(call.call, request)
+            return await begin(call.call, request, measure)
         except HttpError as error:
             if error.status != 429:
                 raise (not_ready if error.status == 503 else refused)(str(error)) from error
-            task.step = "waiting for other proposals"
+            task.step, measure = "waiting for other proposals", nothing
             await asyncio.sleep(POLL_SECONDS)
 
 
