@@ -31,6 +31,7 @@ from controller.model.cluster import (
     row_maker,
 )
 from controller.model.disks import DiskMove, MoveStage
+from controller.model.held_requests import HeldRequest, HeldState
 from controller.model.load_hours import LoadHours
 from controller.model.tasks import DryRun, UserTask
 from controller.model.upstream_step import Stage
@@ -289,6 +290,15 @@ def _move(row: StoredRow) -> DiskMove:
     return DiskMove(job, *replica, *dirs, size, MoveStage[stage.upper()], reason)
 
 
+def _held_row(held: HeldRequest) -> StoredRow:
+    return (*held[:7], held.state.value, *held[8:])
+
+
+def _held(row: StoredRow) -> HeldRequest:
+    held = HeldRequest(*row)
+    return held._replace(state=HeldState(held.state))
+
+
 FORMS: dict[type[Record], RecordForm] = {
     ControllerEpoch: RecordForm("controller", ("id", "epoch"), 1, lambda epoch: (0, epoch.epoch), _epoch),
     Broker: RecordForm(
@@ -377,6 +387,9 @@ FORMS: dict[type[Record], RecordForm] = {
     ),
     DryRun: RecordForm(
         "dry_runs", DryRun._fields, 1, tuple, lambda row: DryRun(*row), lambda key: (key,)
+    ),
+    HeldRequest: RecordForm(
+        "held_requests", HeldRequest._fields, 1, _held_row, _held, lambda key: (key,)
     ),
     LoadHours: RecordForm(
         "load_hours", LoadHours._fields, 1, tuple, lambda row: LoadHours(*row), lambda key: (key,)

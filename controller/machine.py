@@ -8,6 +8,7 @@ other tasks may read the state, but no other event is decided.
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+from controller.approvals.held_requests import decide_held, hold, submit_held
 from controller.cluster.access import alter_scram_credentials, create_acls, delete_acls
 from controller.cluster.brokers import (
     broker_started,
@@ -43,7 +44,7 @@ from controller.gateway.throttle import (
     request_throttle,
     throttle_read,
 )
-from controller.messages import disk_events, events, job_events, load_events, task_events
+from controller.messages import disk_events, events, held_events, job_events, load_events, task_events
 from controller.messages.event import AnyEvent
 from controller.model.jobs import JobKind
 from controller.pace.readings import PaceMeasured
@@ -136,6 +137,9 @@ _HANDLERS: dict[type[AnyEvent], Handler[Any]] = dict(
         _handler(job_events.Reorder, reorder),
         _handler(job_events.Prune, prune),
         _handler(task_events.TaskEnded, task_ended),
+        _handler(held_events.Hold, hold),
+        _handler(held_events.DecideHeld, decide_held),
+        _handler(held_events.SubmitHeld, submit_held),
         _handler(load_events.HoursMeasured, hours_measured),
         _handler(disk_events.MoveDisks, move_disks),
         _handler(disk_events.CancelMoves, cancel_moves),

@@ -89,6 +89,7 @@ def records(state: State) -> list[Record]:
         *state.gateway.steps.values(),
         *state.tasks.results.values(),
         *state.tasks.dry_runs.values(),
+        *state.held.by_id.values(),
         *state.load_hours.values(),
         *(move for moves in state.disks.moves.values() for move in moves.values()),
         *([Paused(True)] if state.orders.paused else []),

@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
-FORMAT = 10
+FORMAT = 11
 """Version of the tables. It is incremented by changes that an older reassignd cannot read."""
 DATABASE = "records.db"
 LOCK = "lock"

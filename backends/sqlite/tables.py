@@ -164,6 +164,14 @@ CREATE TABLE disk_moves (
 );
 """
 
+_HELD_REQUESTS = """
+CREATE TABLE held_requests (
+    id INTEGER PRIMARY KEY, held_ms INTEGER NOT NULL, endpoint TEXT NOT NULL, query TEXT NOT NULL,
+    body TEXT NOT NULL, client TEXT NOT NULL, principal TEXT NOT NULL, state TEXT NOT NULL,
+    reason TEXT NOT NULL, decided_by TEXT NOT NULL
+);
+"""
+
 _ACCESS = """
 CREATE TABLE acls (
     kind TEXT NOT NULL, name TEXT NOT NULL, pattern TEXT NOT NULL, principal TEXT NOT NULL,
@@ -227,6 +235,7 @@ CREATE TABLE configs (
     + _DRY_RUNS
     + _LOAD_HOURS
     + _DISK_MOVES
+    + _HELD_REQUESTS
 )
 
 UPGRADES = {
@@ -239,6 +248,7 @@ UPGRADES = {
     7: _DRY_RUNS,
     8: _LOAD_HOURS,
     9: _DISK_MOVES,
+    10: _HELD_REQUESTS,
 }
 """SQL by format version that converts the tables of that version to the next one."""
 

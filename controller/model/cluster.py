@@ -12,6 +12,7 @@ from controller.model.access import Acl, ScramCredential
 from controller.model.audit import AuditEntry, AuditTrim
 from controller.model.configs import Config, ResourceType, ThrottleLease
 from controller.model.disks import DiskMove
+from controller.model.held_requests import HeldRequest
 from controller.model.jobs import Ending, Finished, Job, JobKind, Pending
 from controller.model.load_hours import LoadHours
 from controller.model.replicas import NO_ID, NO_LEADER, Partition, Reassignment, Replicas, TopicPartition
@@ -116,6 +117,7 @@ Record = (
     | ScramCredential
     | UserTask
     | DryRun
+    | HeldRequest
     | LoadHours
     | DiskMove
 )

@@ -41,6 +41,7 @@ from controller.model.cluster import (
 )
 from controller.model.configs import PACE, THROTTLE, ConfigName
 from controller.model.disks import BrokerReplica, DiskMove
+from controller.model.held_requests import HeldRequest
 from controller.model.jobs import JobKind
 from controller.model.limits import NO_LIMITS
 from controller.model.load_hours import LoadHours
@@ -53,6 +54,7 @@ from controller.state.access import AclIndex
 from controller.state.cluster import ClusterState
 from controller.state.disks import DiskState
 from controller.state.gateway import GatewayState
+from controller.state.held_requests import HeldRequests
 from controller.state.orders import MOVING, FinishedRows, Listing, Orders, StepsInFlight
 from controller.state.settings import CLUSTER_DEFAULT, PaceState, SettingsState, ThrottleState
 from controller.state.tasks import TaskState
@@ -130,6 +132,7 @@ class State:
         "delete_by_class",
         "disks",
         "gateway",
+        "held",
         "in_flight",
         "listing",
         "load_hours",
@@ -162,6 +165,7 @@ class State:
         self.scram_credentials: dict[tuple[str, str], ScramCredential] = {}
         """By user and mechanism."""
         self.tasks = TaskState()
+        self.held = HeldRequests()
         self.load_hours: dict[int, LoadHours] = {}
         """By number."""
         self.disks = DiskState()
@@ -189,6 +193,7 @@ class State:
             ScramCredential: self._put_scram_credential,
             UserTask: self.tasks.put,
             DryRun: self.tasks.put_run,
+            HeldRequest: self.held.put,
             LoadHours: self._put_load_hours,
             DiskMove: self._put_move,
         }
@@ -210,6 +215,7 @@ class State:
             ScramCredential: self.scram_credentials.__delitem__,
             UserTask: self.tasks.delete,
             DryRun: self.tasks.delete_run,
+            HeldRequest: self.held.delete,
             LoadHours: self.load_hours.__delitem__,
             DiskMove: self._delete_move,
         }

@@ -1,11 +1,10 @@
 """The user tasks of Cruise Control's API, in the order in which they ended."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from controller.model.tasks import KEPT_MS, MOST_DRY_RUNS, MOST_TASKS, DryRun, UserTask
+from controller.state.most import first_of_most
 
 
 @dataclass(eq=False, slots=True)
@@ -43,7 +42,7 @@ class TaskState:
         yield from (run.asked for run in others if now_ms - run.ended_ms > KEPT_MS)
         if len(young) >= MOST_DRY_RUNS:
             young.sort(key=lambda run: run.ended_ms)
-            yield _first_of_most(young, added.principal).asked
+            yield first_of_most(young, added.principal).asked
 
     def outdated(self, now_ms: int, ended_ms: Mapping[str, int], added: UserTask) -> Iterator[str]:
         """Yield the ids of tasks to drop for one that is added: the old ones, and one if there are too many.
@@ -59,13 +58,4 @@ class TaskState:
         left = sorted((task for task in droppable if task.id not in old), key=lambda task: task.started_ms)
         if left and len(others) - len(old) >= MOST_TASKS:
             idle = [task for task in left if not task.executes]
-            yield _first_of_most(idle, added.principal).id if idle else left[0].id
-
-
-_R = TypeVar("_R", UserTask, DryRun)
-
-
-def _first_of_most(records: Sequence[_R], added: str) -> _R:
-    """Return the first record of the principal that has the most, with the one that is to be added."""
-    [(most, _)] = Counter([*(each.principal for each in records), added]).most_common(1)
-    return next(each for each in records if each.principal == most)
+            yield first_of_most(idle, added.principal).id if idle else left[0].id

@@ -99,6 +99,11 @@ class CruiseControlKeys:
         "3600000",
         "An execution runs the plan of the same client's dry run, if that is not older than this.",
     )
+    cruisecontrol_two_step_verification = Key(
+        ON_OFF,
+        "off",
+        "Requests that change something wait until somebody else approves them by `review`.",
+    )
     cruisecontrol_anomaly_detection_goals = Key(
         words(*JUDGED),
         ",".join(DETECTED),

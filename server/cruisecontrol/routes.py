@@ -28,6 +28,7 @@ from server.api.shared.call import ApiServices, Call
 from server.api.shared.errors import HttpError
 from server.cruisecontrol.shared import answers
 from server.cruisecontrol.shared.access import Client, CruiseControlAccess, require_role
+from server.cruisecontrol.shared.approvals import ReviewBoard, carried_out, hold, is_held
 from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint, Room
 from server.cruisecontrol.shared.capacities import Capacities, CurrentCapacities
 from server.cruisecontrol.shared.detection import DETECTED
@@ -58,6 +59,8 @@ class Options:
     """A folder with the files of Cruise Control's UI."""
     capacities: CurrentCapacities = Capacities
     detected: Sequence[str] = DETECTED
+    two_step: bool = False
+    """Requests that change something wait for a second person."""
     clock: Clock = field(default_factory=RealClock)
     wall_clock: Callable[[], int] = wall_clock
 
@@ -151,7 +154,13 @@ class CruiseControl:
         options = self._options
         tasks = UserTasks(services.driver, services.off_loop, options.clock, options.wall_clock)
         return Room(
-            services, tasks, options.wall_clock, options.reuse_ms, options.capacities, options.detected
+            services,
+            tasks,
+            options.wall_clock,
+            options.reuse_ms,
+            options.capacities,
+            options.detected,
+            options.two_step,
         )
 
     async def _received(self, room: Room, request: Request, endpoint: Endpoint, client: Client) -> _Received:
@@ -171,9 +180,8 @@ class CruiseControl:
 
     async def _answer(self, room: Room, request: Request, received: _Received) -> Response:
         endpoint = received.endpoint
-        call = self._call(room, request, received)
         if endpoint.handle is not None:
-            return self._sent(await endpoint.handle(call, received.given))
+            return await self._handled(room, request, received)
         wanted = request.headers.get(answers.TASK_ID)
         if wanted is not None:
             return await self._asked_for(room, wanted, received)
@@ -182,10 +190,21 @@ class CruiseControl:
         found = room.tasks.of_session(cookie, received.line) if cookie else None
         if found is not None:
             return await self._progress(room, found, endpoint, {})
-        task, cookie = room.tasks.start(received.line, partial(_work, call, received), cookie)
+        approved = await _approved(room, received)
+        if isinstance(approved, ReviewBoard):
+            return self._sent(approved)
+        call = self._call(room, request, approved)
+        task, cookie = room.tasks.start(received.line, partial(_work, call, approved), cookie)
         secure = "; Secure" if request.url.scheme == "https" else ""
         session = {"set-cookie": f"{COOKIE}={cookie}; Path={PREFIX}; HttpOnly; SameSite=Strict{secure}"}
         return await self._progress(room, task, endpoint, session)
+
+    async def _handled(self, room: Room, request: Request, received: _Received) -> Response:
+        """Answer a request that takes no time."""
+        approved, handle = await _approved(room, received), received.endpoint.handle
+        if isinstance(approved, ReviewBoard) or handle is None:
+            return self._sent(approved)
+        return self._sent(await handle(self._call(room, request, approved), approved.given))
 
     def _call(self, room: Room, request: Request, received: _Received) -> CruiseControlCall:
         call = Call(
@@ -241,6 +260,18 @@ class CruiseControl:
     @property
     def _version(self) -> str:
         return self._api.services.version if self._api.services is not None else ""
+
+
+async def _approved(room: Room, received: _Received) -> _Received | ReviewBoard:
+    """Return the request to carry out, or what it waits for. Raises CruiseControlError."""
+    endpoint, given = received.endpoint, received.given
+    if not is_held(room, endpoint, given):
+        return received
+    number: int | None = getattr(given, "review_id", None)
+    if number is None:
+        return await hold(room, received.line, received.body)
+    given, body = await carried_out(room, endpoint, number, received.line.principal)
+    return received._replace(given=given, body=body)
 
 
 async def _work(call: CruiseControlCall, received: _Received, task: RunningTask) -> bytes:

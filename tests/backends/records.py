@@ -22,6 +22,7 @@ from controller.model.cluster import (
     UpstreamStep,
 )
 from controller.model.disks import DiskMove, MoveStage
+from controller.model.held_requests import HeldRequest, HeldState
 from controller.model.limits import PlanLimits
 from controller.model.load_hours import LoadHours
 from controller.model.tasks import DryRun, UserTask
@@ -67,6 +68,9 @@ EVERY_KIND: list[Record] = [
     ScramCredential("anna", "SCRAM-SHA-256", b"\x00salt", b"\xff" * 32, b"key", 4096),
     UserTask("a-b", 5, "rebalance", "POST /x?y=z", "10.0.0.1", "User:anna", True, False, "eJw="),
     DryRun("f00", "User:anna", 7, 5, "eJw=", "a-b"),
+    HeldRequest(
+        3, 5, "rebalance", "x=y", "{}", "10.0.0.1", "User:anna", HeldState.APPROVED, "ok", "User:bob"
+    ),
     LoadHours(3, 5, "orders\tf00\t0\t12", "eJw="),
     DiskMove(3, "bar", 0, 2, "/data1", "/data2", 10, MoveStage.TAKEN, "gone"),
 ]

@@ -14,6 +14,7 @@ from backends.sqlite.store import SqliteStore
 from backends.state_topic.state_rows import decode_records
 from controller.model.audit import AuditFilter
 from controller.model.disks import DiskMove
+from controller.model.held_requests import HeldRequest
 from controller.model.jobs import Job
 from controller.model.limits import NO_LIMITS
 from controller.model.load_hours import LoadHours
@@ -25,7 +26,7 @@ FILES = Path(__file__).parent / "files_of_0_1"
 WRITTEN = {
     each._replace(elects=False, until_ms=0, limits=NO_LIMITS) if isinstance(each, Job) else each
     for each in EVERY_KIND
-    if not isinstance(each, UserTask | DryRun | LoadHours | DiskMove)
+    if not isinstance(each, UserTask | DryRun | LoadHours | DiskMove | HeldRequest)
 }
 """The records without the kinds and the fields that came later; fields have their defaults."""
 

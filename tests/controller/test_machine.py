@@ -5,7 +5,7 @@ import pytest
 from controller import machine
 from controller.gateway import events as gateway_events
 from controller.machine import decide
-from controller.messages import disk_events, events, job_events, load_events, task_events
+from controller.messages import disk_events, events, held_events, job_events, load_events, task_events
 from controller.messages.event import AnyEvent, Event
 from controller.messages.events import AlterReassignments, Continue
 from controller.messages.job_events import AlterRow, AlterTopic
@@ -18,7 +18,16 @@ from tests.builders import InMemoryController, partition
 
 def event_classes() -> set[type]:
     """Return the event classes that the message modules define."""
-    modules = (events, job_events, disk_events, load_events, task_events, gateway_events, readings)
+    modules = (
+        events,
+        job_events,
+        disk_events,
+        held_events,
+        load_events,
+        task_events,
+        gateway_events,
+        readings,
+    )
     defined = {each for module in modules for each in vars(module).values() if isinstance(each, type)}
     return {each for each in defined if issubclass(each, AnyEvent)} - {Event}
 

@@ -68,6 +68,7 @@ from controller.messages.events import (
     TopicStored,
     UserChange,
 )
+from controller.messages.held_events import DecideHeld, Hold, SubmitHeld
 from controller.messages.job_events import (
     AlterRow,
     AlterTopic,
@@ -88,6 +89,7 @@ from controller.model.cluster import Broker, Partition, ResourceType, Topic
 from controller.model.configs import LEADER_RATE, LEADER_REPLICAS, ConfigChange, ConfigOp, ThrottleLease
 from controller.model.disks import BrokerReplica
 from controller.model.errors import Outcome
+from controller.model.held_requests import HeldRequest
 from controller.model.jobs import PlannedStep
 from controller.model.load_hours import LoadHours
 from controller.model.tasks import UserTask
@@ -182,6 +184,9 @@ EVENTS: list[AnyEvent] = [
     DisksSeen({1: REPLICAS}, {1: SHOWN._replace(futures={name: SeenLog("/b", 1) for name in KEYS})}),
     MovesRefused([(Ask(replica, "/b"), REFUSED) for replica in REPLICAS]),
     *(CancelMoves(job) for job in (None, *range(1, 9))),
+    Hold(HeldRequest(0, 0, "rebalance", "", "", "ip", "User:a")),
+    DecideHeld([1], [], "fine", "User:b"),
+    SubmitHeld(1, "rebalance", "User:a"),
     Stalled(KEYS),
     Continue(),
     PeriodChanged(),

@@ -31,6 +31,7 @@ from controller.model.cluster import (
     TopicPartition,
 )
 from controller.model.disks import DiskMove, MoveStage
+from controller.model.held_requests import HeldRequest, HeldState
 from controller.model.limits import PlanLimits
 from controller.model.load_hours import LoadHours
 from controller.model.tasks import DryRun, UserTask
@@ -130,6 +131,23 @@ def _move(row: StoredRow) -> DiskMove:
     return DiskMove(int(job), topic, *numbers, source, target, int(size), MoveStage(stage), reason)
 
 
+def _held(row: StoredRow) -> HeldRequest:
+    number, held_ms, *texts, state, reason, decided_by = row
+    endpoint, query, body, client, principal = texts
+    return HeldRequest(
+        int(number),
+        int(held_ms),
+        endpoint,
+        query,
+        body,
+        client,
+        principal,
+        HeldState(state),
+        reason,
+        decided_by,
+    )
+
+
 CODECS: dict[type[StoredRecord], RecordCodec] = {
     Job: RecordCodec("jobs", _job),
     Reassignment: RecordCodec("reassignments", _reassignment),
@@ -140,6 +158,7 @@ CODECS: dict[type[StoredRecord], RecordCodec] = {
     Dropped: RecordCodec("dropped", _dropped),
     UserTask: RecordCodec("user_tasks", _task, 1),
     DryRun: RecordCodec("dry_runs", _dry_run, 1),
+    HeldRequest: RecordCodec("held_requests", _held, 1),
     LoadHours: RecordCodec("load_hours", _load_hours, 1),
     DiskMove: RecordCodec("disk_moves", _move),
 }

@@ -32,6 +32,7 @@ def cruise_control_options(settings: Settings) -> Options:
         ui=ui,
         capacities=_current_capacities(settings),
         detected=settings.cruisecontrol_anomaly_detection_goals,
+        two_step=settings.cruisecontrol_two_step_verification,
     )
 
 

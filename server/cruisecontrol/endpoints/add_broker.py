@@ -27,5 +27,7 @@ async def add_broker(call: CruiseControlCall, given: AddBrokerParameters, task: 
 
 
 ENDPOINTS = (
-    Endpoint("POST", "add_broker", "Move replicas to new brokers.", AddBrokerParameters, work=add_broker),
+    Endpoint(
+        "POST", "add_broker", "Move replicas to new brokers.", AddBrokerParameters, work=add_broker, held=True
+    ),
 )

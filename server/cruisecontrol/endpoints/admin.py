@@ -147,5 +147,7 @@ async def _allow(call: CruiseControlCall, given: AdminParameters) -> str | Unset
 
 
 ENDPOINTS = (
-    Endpoint("POST", "admin", "Change limits, and which brokers get replicas.", AdminParameters, admin),
+    Endpoint(
+        "POST", "admin", "Change limits, and which brokers get replicas.", AdminParameters, admin, held=True
+    ),
 )

@@ -42,5 +42,6 @@ ENDPOINTS = (
         "Let other brokers lead what brokers lead.",
         DemoteBrokerParameters,
         work=demote_broker,
+        held=True,
     ),
 )

@@ -14,6 +14,11 @@ async def fix_offline_replicas(call: CruiseControlCall, given: PlanParameters, t
 
 ENDPOINTS = (
     Endpoint(
-        "POST", "fix_offline_replicas", "Replace lost replicas.", PlanParameters, work=fix_offline_replicas
+        "POST",
+        "fix_offline_replicas",
+        "Replace lost replicas.",
+        PlanParameters,
+        work=fix_offline_replicas,
+        held=True,
     ),
 )

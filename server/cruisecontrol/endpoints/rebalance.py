@@ -48,5 +48,7 @@ def _wanted(call: CruiseControlCall, given: RebalanceParameters) -> ProposalRequ
 
 
 ENDPOINTS = (
-    Endpoint("POST", "rebalance", "Even out the brokers by goals.", RebalanceParameters, work=rebalance),
+    Endpoint(
+        "POST", "rebalance", "Even out the brokers by goals.", RebalanceParameters, work=rebalance, held=True
+    ),
 )

@@ -39,5 +39,6 @@ ENDPOINTS = (
         "Move all replicas away from brokers.",
         RemoveBrokerParameters,
         work=remove_broker,
+        held=True,
     ),
 )

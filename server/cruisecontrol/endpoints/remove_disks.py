@@ -26,6 +26,11 @@ async def remove_disks(_: CruiseControlCall, __: RemoveDisksParameters, task: Ru
 
 ENDPOINTS = (
     Endpoint(
-        "POST", "remove_disks", "Empty log directories (refused).", RemoveDisksParameters, work=remove_disks
+        "POST",
+        "remove_disks",
+        "Empty log directories (refused).",
+        RemoveDisksParameters,
+        work=remove_disks,
+        held=True,
     ),
 )

@@ -1,55 +1,63 @@
-"""`GET /review_board` and `POST /review`: there are no reviews, so the board is empty."""
+"""`GET /review_board` and `POST /review`: requests that wait for a second person, and decisions."""
 
 from typing import Annotated
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, field
 
 from server.cruisecontrol.shared.access import ClientRole
+from server.cruisecontrol.shared.approvals import ReviewBoard, board, decide
 from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint
-from server.cruisecontrol.shared.errors import not_offered
+from server.cruisecontrol.shared.errors import bad_parameter, not_offered
 from server.cruisecontrol.shared.parameters import Parameters
-
-Ids = Annotated[list[int], Meta(description="Ids of reviews, with commas.")]
 
 
 class ReviewBoardParameters(Parameters, kw_only=True):
-    """Which reviews are listed."""
+    """Which requests are listed."""
 
-    review_ids: Annotated[Ids, Meta(description="No effect: there are none.")] = field(default_factory=list)
+    review_ids: Annotated[list[int], Meta(description="Only requests with these ids.")] = field(
+        default_factory=list
+    )
 
 
 class ReviewParameters(Parameters, kw_only=True):
-    """Reviews to decide."""
+    """Requests to decide about."""
 
-    approve: Annotated[Ids, Meta(description="Refused.")] = field(default_factory=list)
-    discard: Annotated[Ids, Meta(description="Refused.")] = field(default_factory=list)
-
-
-class ReviewBoard(Struct):
-    """No reviews."""
-
-    requests: list[dict[str, str]] = field(name="RequestInfo", default_factory=list)
-    version: int = 1
+    approve: Annotated[list[int], Meta(description="Requests of others that may be carried out, by id.")] = (
+        field(default_factory=list)
+    )
+    discard: Annotated[list[int], Meta(description="Requests that may not be carried out, by id.")] = field(
+        default_factory=list
+    )
 
 
-async def review_board(_: CruiseControlCall, __: ReviewBoardParameters) -> ReviewBoard:
-    """List no reviews."""
-    return ReviewBoard()
+async def review_board(call: CruiseControlCall, given: ReviewBoardParameters) -> ReviewBoard:
+    """List the requests."""
+    held, now = call.state.held, call.room.wall_clock()
+    numbers = given.review_ids or list(held.by_id)
+    found = (held.find(number, now) for number in {*numbers})
+    return board(each for each in found if each is not None)
 
 
-async def review(_: CruiseControlCall, __: ReviewParameters) -> ReviewBoard:
-    """Refuse."""
-    raise not_offered("Requests are not reviewed: a dry run shows the plan, which an equal request executes.")
+async def review(call: CruiseControlCall, given: ReviewParameters) -> ReviewBoard:
+    """Approve and discard."""
+    if not call.room.two_step:
+        raise not_offered(
+            "Requests are not reviewed: a dry run shows the plan, which an equal request executes"
+            " (cruisecontrol.two.step.verification)."
+        )
+    if not given.approve and not given.discard:
+        raise bad_parameter("Name requests to approve or to discard.")
+    return await decide(call.room, given.approve, given.discard, given.reason, call.call.principal)
 
 
 ENDPOINTS = (
     Endpoint(
         "GET",
         "review_board",
-        "List the reviews: none.",
+        "List the requests that wait for a second person.",
         ReviewBoardParameters,
         review_board,
         role=ClientRole.VIEWER,
     ),
-    Endpoint("POST", "review", "Decide reviews (refused).", ReviewParameters, review),
+    Endpoint("POST", "review", "Approve or discard requests of others.", ReviewParameters, review),
 )

@@ -13,7 +13,7 @@ from server.api.resources.load import alter_sampling
 from server.cruisecontrol.shared.answers import Message
 from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint
 from server.cruisecontrol.shared.errors import refused
-from server.cruisecontrol.shared.parameters import Parameters, ReviewId, refuse_review
+from server.cruisecontrol.shared.parameters import Parameters, refuse_review
 
 NO_TRAINING = "Nothing needs to be trained: sizes are measured, and rates by {}=on."
 
@@ -23,7 +23,7 @@ Ignored = Annotated[int, Meta(description="No effect: no samples are kept that c
 class SamplingParameters(Parameters, kw_only=True):
     """The parameters of sampling."""
 
-    review_id: ReviewId = None
+    review_id: Annotated[int | None, Meta(description="Refused: it is not reviewed.")] = None
 
 
 class TrainParameters(Parameters, kw_only=True):

@@ -82,6 +82,7 @@ ENDPOINTS = (
         "Change replication factors.",
         TopicConfigurationParameters,
         work=topic_configuration,
+        held=True,
         takes_body=True,
         wait_seconds=WAIT_SECONDS,
     ),

@@ -30,6 +30,8 @@ class Room:
     """Returns what brokers are able to hold and carry."""
     detected: Sequence[str] = ()
     """The goals whose violations are told."""
+    two_step: bool = False
+    """Requests that change something wait for a second person."""
     executing: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held from the check that nothing else is executed until the job is known."""
     stops: int = 0
@@ -94,5 +96,7 @@ class Endpoint(NamedTuple):
     role: ClientRole = ClientRole.ADMIN
     takes_body: bool = False
     """It reads a JSON body. All others ignore theirs: the UI sends one with each POST."""
+    held: bool = False
+    """With two-step verification, a second person approves it before, unless it is a dry run."""
     wait_seconds: float = 10.0
     """How long a request waits for its task before it is answered 202."""

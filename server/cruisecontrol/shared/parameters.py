@@ -23,7 +23,10 @@ _TRUTH = {"true": True, "false": False}
 
 Brokers = Annotated[list[int], Meta(description="Ids of brokers, with commas.")]
 Names = Annotated[list[str], Meta(description="Names, with commas.")]
-ReviewId = Annotated[int | None, Meta(description="Refused: there are no reviews.")]
+ReviewId = Annotated[
+    int | None,
+    Meta(description="Carries out the client's request with this id, which somebody else has approved."),
+]
 
 
 class Parameters(Struct, kw_only=True):

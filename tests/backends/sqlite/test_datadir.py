@@ -119,6 +119,12 @@ def without_load_hours(database: sqlite3.Connection) -> None:
     """Remove the table that format 9 has added, and what later ones have."""
     database.execute("DROP TABLE load_hours")
     database.execute("DROP TABLE disk_moves")
+    without_held_requests(database)
+
+
+def without_held_requests(database: sqlite3.Connection) -> None:
+    """Remove the table that format 11 has added."""
+    database.execute("DROP TABLE held_requests")
 
 
 def test_a_job_of_format_4_elects_nothing(written: Path) -> None:

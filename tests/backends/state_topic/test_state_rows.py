@@ -52,6 +52,7 @@ FORMS_OF_FORMAT_1 = {
 LATER_KINDS = {
     "user_tasks": "id, started_ms, endpoint, url, client, principal, executes, failed, result",
     "dry_runs": "asked, principal, proposal, ended_ms, plan, task",
+    "held_requests": "id, held_ms, endpoint, query, body, client, principal, state, reason, decided_by",
     "load_hours": "number, written_ms, topics, hours",
     "disk_moves": "job, topic, partition, broker, source, target, size, stage, reason",
 }

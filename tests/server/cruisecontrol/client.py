@@ -26,12 +26,18 @@ BROKERS = [
 class CruiseControlClient(ProposalClient):
     """Sends requests as `cccli` and Strimzi do; cookies are kept."""
 
-    def __init__(self, controller: InMemoryController | None = None, users: list[User] | None = None) -> None:
+    def __init__(
+        self,
+        controller: InMemoryController | None = None,
+        users: list[User] | None = None,
+        *,
+        two_step: bool = False,
+    ) -> None:
         super().__init__(controller)
         self.now_ms = 1_000_000
         self.answer = answer({"brokers": BROKERS}, foo_0=([1, 2, 3], [4, 2, 3]))
         access = CruiseControlAccess(Access(), None if users is None else lambda: users)
-        options = Options(clock=ManualClock(), wall_clock=lambda: self.now_ms)
+        options = Options(clock=ManualClock(), wall_clock=lambda: self.now_ms, two_step=two_step)
         self.room = CruiseControl(self.api, access, options)
         transport = httpx.ASGITransport(Starlette(routes=self.room.routes()))
         self.cruise_control = httpx.AsyncClient(transport=transport, base_url=URL)

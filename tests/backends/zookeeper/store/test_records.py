@@ -34,6 +34,7 @@ from controller.model.cluster import (
     TopicPartition,
 )
 from controller.model.disks import DiskMove, MoveStage
+from controller.model.held_requests import HeldRequest, HeldState
 from controller.model.limits import PlanLimits
 from controller.model.load_hours import LoadHours
 from controller.model.tasks import DryRun, UserTask
@@ -59,6 +60,7 @@ RECORDS = st.one_of(
     st.builds(ThrottleLease, st.sampled_from(ResourceType), NAMES, NAMES, NAMES, st.none() | NAMES),
     st.builds(UserTask, NAMES, NUMBERS, NAMES, NAMES, NAMES, NAMES, st.booleans(), st.booleans(), NAMES),
     st.builds(DryRun, NAMES, NAMES, NUMBERS, NUMBERS, NAMES, NAMES),
+    st.builds(HeldRequest, NUMBERS, NUMBERS, *[NAMES] * 5, st.sampled_from(HeldState), NAMES, NAMES),
     st.builds(LoadHours, NUMBERS, NUMBERS, NAMES, NAMES),
     st.builds(
         DiskMove, NUMBERS, NAMES, NUMBERS, NUMBERS, NAMES, NAMES, NUMBERS, st.sampled_from(MoveStage), NAMES

@@ -1,0 +1,1 @@
+"""Requests of Cruise Control's API that wait for the approval of a second person."""

@@ -1,0 +1,33 @@
+"""Events of held requests of Cruise Control's API. A reply that is a text says why nothing was changed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from controller.messages.event import Event
+from controller.model.held_requests import HeldRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Hold(Event[HeldRequest]):
+    """Keep a request until it is approved. It gets its id and its time; the reply has them."""
+
+    request: HeldRequest
+
+
+@dataclass(frozen=True, slots=True)
+class DecideHeld(Event[str]):
+    """Approve some held requests and discard others: all of them, or none."""
+
+    approved: Sequence[int]
+    discarded: Sequence[int]
+    reason: str
+    principal: str
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitHeld(Event[HeldRequest | str]):
+    """The principal carries out its request that was approved, once."""
+
+    id: int
+    endpoint: str
+    principal: str

@@ -1,0 +1,101 @@
+"""Requests that wait for the approval of a second person (`cruisecontrol.two.step.verification`).
+
+A request that changes something is held, and answered with its id. Somebody else approves it, and the client
+sends it again with that id as `review_id`. Dry runs change nothing, and are not held.
+"""
+
+import logging
+from collections.abc import Iterable
+from urllib.parse import parse_qsl
+
+from msgspec import Struct, field
+
+from controller.messages.held_events import DecideHeld, Hold, SubmitHeld
+from controller.model.held_requests import HeldRequest
+from server.cruisecontrol.shared.call import Endpoint, Room
+from server.cruisecontrol.shared.errors import bad_parameter
+from server.cruisecontrol.shared.parameters import Parameters, read_parameters
+from server.cruisecontrol.shared.tasks import TaskRequest
+
+log = logging.getLogger(__name__)
+
+
+class ReviewRow(Struct):
+    """A held request as Cruise Control shows it."""
+
+    id: int = field(name="Id")
+    client: str = field(name="SubmitterAddress")
+    held_ms: int = field(name="SubmissionTimeMs")
+    state: str = field(name="Status")
+    request: str = field(name="EndpointWithParams")
+    reason: str = field(name="Reason")
+
+
+class ReviewBoard(Struct):
+    """Held requests."""
+
+    requests: list[ReviewRow] = field(name="RequestInfo")
+    version: int = 1
+
+
+def board(requests: Iterable[HeldRequest]) -> ReviewBoard:
+    """Return the requests in order of their ids."""
+    return ReviewBoard(
+        [
+            ReviewRow(
+                held.id,
+                held.client,
+                held.held_ms,
+                held.state.value,
+                f"{held.endpoint.upper()}?{held.query}".rstrip("?"),
+                held.reason,
+            )
+            for held in sorted(requests)
+        ]
+    )
+
+
+def is_held(room: Room, endpoint: Endpoint, given: Parameters) -> bool:
+    """Return whether a second person has to approve the request, or has done so."""
+    if not room.two_step or not endpoint.held:
+        return False
+    return getattr(given, "review_id", None) is not None or not getattr(given, "dryrun", False)
+
+
+async def hold(room: Room, line: TaskRequest, body: bytes) -> ReviewBoard:
+    """Keep the request; return it."""
+    query = line.url.partition("?")[2]
+    request = HeldRequest(
+        0, 0, line.endpoint, query, body.decode(errors="replace"), line.client, line.principal
+    )
+    held = await room.services.driver.submit(Hold(request))
+    log.info("request %d of %s waits for an approval: %s", held.id, held.principal, line.url[:200])
+    return board([held])
+
+
+async def decide(
+    room: Room, approved: list[int], discarded: list[int], reason: str, principal: str
+) -> ReviewBoard:
+    """Approve and discard; return these requests. Raises CruiseControlError."""
+    refusal = await room.services.driver.submit(DecideHeld(approved, discarded, reason, principal))
+    if refusal:
+        raise bad_parameter(f"Nothing is decided: {refusal}.")
+    log.info("%s has approved requests %s, and discarded %s", principal, approved, discarded)
+    decided = {*approved, *discarded}
+    return board(held for held in room.services.state.held.by_id.values() if held.id in decided)
+
+
+async def carried_out(
+    room: Room, endpoint: Endpoint, number: int, principal: str
+) -> tuple[Parameters, bytes]:
+    """Return the parameters and the body of an approved request, which is carried out now.
+
+    Those that the client has sent beside the id do not count, as with Cruise Control. Raises
+    CruiseControlError.
+    """
+    held = await room.services.driver.submit(SubmitHeld(number, endpoint.name, principal))
+    if isinstance(held, str):
+        raise bad_parameter(f"review_id: {held}.")
+    return read_parameters(
+        endpoint.parameters, parse_qsl(held.query, keep_blank_values=True)
+    ), held.body.encode()
