@@ -18,9 +18,9 @@ NEAR_ENOUGH = Fraction(101, 100)
 
 def evened(held: BrokerDirs, goal: DiskGoal, effort: Effort) -> BrokerMoves:
     """Return the moves of one broker."""
-    places = _taking_part(held)
+    places = held.open
     replicas = held.movable(places)
-    task = _task(held, goal, places, replicas)
+    task = _task(held, goal, replicas)
     least, most = (
         [value if place in places else None for place, value in enumerate(values)]
         for values in (task.least, task.most)
@@ -33,31 +33,18 @@ def evened(held: BrokerDirs, goal: DiskGoal, effort: Effort) -> BrokerMoves:
     return BrokerMoves(moves, least, most, bound, held.left(places), short, _notes(held, places))
 
 
-def _taking_part(held: BrokerDirs) -> Sequence[int]:
-    """Return the directories that are evened out: all that may receive, and fuller ones that are cordoned."""
-    places = [*held.open]
-    total, used = sum(held.totals[each] for each in places), sum(held.used[each] for each in places)
-    closed = (place for place, size in enumerate(held.totals) if size and place not in places)
-    # A cordoned one can only give: if it were emptier, no mean would be within reach of the others.
-    return sorted([*places, *(each for each in closed if held.used[each] * total > used * held.totals[each])])
-
-
-def _task(
-    held: BrokerDirs, goal: DiskGoal, places: Collection[int], replicas: Sequence[HeldReplica]
-) -> DirTask:
-    totals, used = held.totals, held.used
+def _task(held: BrokerDirs, goal: DiskGoal, replicas: Sequence[HeldReplica]) -> DirTask:
+    """Return the directories that may receive with their ranges. Others are as they should be."""
+    totals, used, places = held.totals, held.used, held.open
     mean = Fraction(sum(used[each] for each in places), max(1, sum(totals[each] for each in places)))
     highest = min(mean * (1 + goal.tolerance), max(mean, 1 - goal.headroom))
     lowest = mean * (1 - goal.tolerance)
-    least = [ceil(lowest * total) if place in held.open else 0 for place, total in enumerate(totals)]
-    most = [
-        max(least[place], floor(highest * total)) if place in places else used[place]
-        for place, total in enumerate(totals)
-    ]
-    room = [
-        max(0, total - ceil(goal.headroom * total) - used[place]) if place in held.open else 0
-        for place, total in enumerate(totals)
-    ]
+    least, most, room = list(used), list(used), [0] * len(used)
+    for place in places:
+        total = totals[place]
+        least[place] = ceil(lowest * total)
+        most[place] = max(least[place], floor(highest * total))
+        room[place] = max(0, total - ceil(goal.headroom * total) - used[place])
     return DirTask(
         used, least, most, room, [each.size for each in replicas], [each.place for each in replicas]
     )
@@ -118,8 +105,4 @@ def _notes(held: BrokerDirs, places: Collection[int]) -> list[str]:
         for place, (path, total) in enumerate(zip(held.paths, held.totals, strict=True))
         if place not in places
     ]
-    closed = [held.paths[place] for place in places if place not in held.open]
-    lines = [f"broker {held.broker.id}: left as they are: {some(left)}"] if left else []
-    return lines + (
-        [f"broker {held.broker.id}: cordoned, so they only give: {some(closed)}"] if closed else []
-    )
+    return [f"broker {held.broker.id}: left as they are: {some(left)}"] if left else []

@@ -6,7 +6,7 @@ moves are undone, or made by a smaller replica, where ranges allow it. This ends
 directories nearer to their ranges, or as near with fewer bytes.
 """
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, insort
 from collections.abc import Iterator
 from itertools import permutations
 from typing import NamedTuple
@@ -16,8 +16,9 @@ import numpy as np
 from planner.proposals.disks.dir_task import DirTask, Targets
 from planner.proposals.problem.arrays import Ints
 
-Held = list[tuple[int, int]]
-"""Size and number of replicas, in order."""
+Held = list[int]
+"""Replicas in order of size, then of number: each is its size times how many there are, plus its number. With
+pairs, the garbage collector would take longer than the search."""
 
 
 class Swap(NamedTuple):
@@ -44,14 +45,13 @@ class _Arrangement:
     def __init__(self, task: DirTask) -> None:
         self._task, self._used = task, list(task.used)
         self._places = range(len(task.used))
+        self._count = max(1, len(task.sizes))
         self._arrived = [0] * len(task.used)
         self._held: list[Held] = [[] for _ in task.used]
         self.targets: dict[int, int] = {}
-        for item, home in enumerate(task.homes):
+        for item in sorted(range(len(task.sizes)), key=task.sizes.__getitem__):
             if task.sizes[item]:
-                self._held[home].append((task.sizes[item], item))
-        for held in self._held:
-            held.sort()
+                self._held[task.homes[item]].append(self._entry(item))
 
     def make(self, swap: Swap) -> None:
         """Make a move or an exchange."""
@@ -64,12 +64,16 @@ class _Arrangement:
         """Return the move that gains most for each byte, and of several the largest; None if none gains."""
         best, rank = None, (0.0, 0)
         for source, target in self._pairs():
-            free = self._free(target)
-            for point in self._points(source, target):
-                for size, item in _around(self._held[source], min(point, free)):
-                    gain = self._gain(source, target, size) if size <= free else 0
-                    if gain > 0 and (gain / size, gain) > rank:
-                        best, rank = Swap(item, target), (gain / size, gain)
+            points = self._points(source, target)
+            if rank[0] > (points[0] > 0) + (points[1] > 0):
+                continue  # A byte gains less here than the best one found so far.
+            free, held = self._free(target), self._held[source]
+            before = self._distance(source) + self._distance(target)
+            for point in points:
+                for size, item in self._around(held, min(point, free)):
+                    gain = before - self._after(source, target, size) if size <= free else 0
+                    if gain > 0 and (found := (gain / size, gain)) > rank:
+                        best, rank = Swap(item, target), found
         return best
 
     def best_swap(self) -> Swap | None:
@@ -107,32 +111,40 @@ class _Arrangement:
         home, target, size = self._task.homes[item], self.targets[item], self._task.sizes[item]
         most = min(self._task.most[home] - self._used[home], self._used[target] - self._task.least[target])
         held = self._held[home]
-        start = bisect_left(held, (size - max(0, most), -1))
-        for smaller, other in held[start : bisect_left(held, (size, -1))]:
+        start = bisect_left(held, (size - max(0, most)) * self._count)
+        for entry in held[start : bisect_left(held, size * self._count)]:
+            smaller, other = divmod(entry, self._count)
             if self._task.homes[other] == home and self._may_return(item, size - smaller):
                 return other
         return None
 
     def _pairs(self) -> Iterator[tuple[int, int]]:
-        """Yield two directories if one of them is outside of its range so that a move may help."""
+        """Yield two directories if one of them is outside of its range so that a move may help.
+
+        First those of which both are: there a byte gains most.
+        """
         over = [used > most for used, most in zip(self._used, self._task.most, strict=True)]
         under = [used < least for used, least in zip(self._used, self._task.least, strict=True)]
-        for source, target in permutations(self._places, 2):
+        pairs = sorted(permutations(self._places, 2), key=lambda pair: -over[pair[0]] - under[pair[1]])
+        for source, target in pairs:
             if (over[source] or under[target]) and self._held[source] and self._free(target) > 0:
                 yield source, target
 
-    def _points(self, source: int, target: int) -> set[int]:
-        """Return where the gain of bytes from one directory to the other changes its slope."""
+    def _points(self, source: int, target: int) -> tuple[int, int]:
+        """Return where the gain of bytes from one directory to the other changes its slope.
+
+        So much the source has above its range, and so much the target lacks.
+        """
         over = max(0, self._used[source] - self._task.most[source])
         lack = max(0, self._task.least[target] - self._used[target])
-        return {over, lack}
+        return over, lack
 
     def _exchanges(self, source: int, target: int, point: int) -> Iterator[tuple[tuple[int, int], ...]]:
         """Yield the best exchange that shifts `point` bytes or more, and the best that shifts less."""
         ours, theirs = self._held[source], self._held[target]
         if not theirs or self._room(source) <= 0:
             return
-        given, taken = _sizes(ours), _sizes(theirs)
+        given, taken = self._sizes(ours), self._sizes(theirs)
         above = np.searchsorted(taken, given - point, side="right")
         for index in (above - 1, above):
             partner = np.clip(index, 0, len(taken) - 1)
@@ -145,7 +157,7 @@ class _Arrangement:
                 gain[~fits] = -1
                 rows = np.flatnonzero(gain == gain.max())
                 row = int(rows[np.argmin((given + taken[partner])[rows])])
-                yield ours[row], theirs[int(partner[row])]
+                yield divmod(ours[row], self._count), divmod(theirs[int(partner[row])], self._count)
 
     def _gains(self, source: int, target: int, shift: Ints) -> Ints:
         """Return what each of these shifts gains."""
@@ -158,9 +170,16 @@ class _Arrangement:
 
     def _gain(self, source: int, target: int, size: int) -> int:
         """Return how much nearer to their ranges both are after a move of so many bytes."""
-        before = self._distance(source) + self._distance(target)
-        left, got = self._used[source] - size, self._used[target] + size
-        return before - self._task.distance(source, left) - self._task.distance(target, got)
+        return self._distance(source) + self._distance(target) - self._after(source, target, size)
+
+    def _after(self, source: int, target: int, size: int) -> int:
+        """Return how far both are outside of their ranges then. It is asked very often."""
+        used, least, most = self._used, self._task.least, self._task.most
+        left, got = used[source] - size, used[target] + size
+        low, high = least[source] - left, left - most[source]
+        after = low if low > 0 else max(0, high)
+        low, high = least[target] - got, got - most[target]
+        return after + (low if low > 0 else max(0, high))
 
     def _distance(self, place: int) -> int:
         return self._task.distance(place, self._used[place])
@@ -179,8 +198,8 @@ class _Arrangement:
     def _move(self, item: int, target: int) -> None:
         source, home, size = self._place(item), self._task.homes[item], self._task.sizes[item]
         held = self._held[source]
-        del held[bisect_left(held, (size, item))]
-        insort(self._held[target], (size, item))
+        del held[bisect_left(held, self._entry(item))]
+        insort(self._held[target], self._entry(item))
         self._used[source] -= size
         self._used[target] += size
         if source != home:
@@ -191,12 +210,13 @@ class _Arrangement:
         else:
             del self.targets[item]
 
+    def _entry(self, item: int) -> int:
+        return self._task.sizes[item] * self._count + item
 
-def _around(held: Held, size: int) -> Held:
-    """Return the largest replica of at most this size, and the smallest above it."""
-    index = bisect_right(held, size, key=lambda each: each[0])
-    return held[max(0, index - 1) : index + 1]
+    def _around(self, held: Held, size: int) -> list[tuple[int, int]]:
+        """Return size and number of the largest replica up to this size, and of the smallest above it."""
+        index = bisect_left(held, (size + 1) * self._count)
+        return [divmod(entry, self._count) for entry in held[max(0, index - 1) : index + 1]]
 
-
-def _sizes(held: Held) -> Ints:
-    return np.array([size for size, _ in held], np.int64)
+    def _sizes(self, held: Held) -> Ints:
+        return np.array([entry // self._count for entry in held], np.int64)

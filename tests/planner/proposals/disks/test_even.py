@@ -60,10 +60,9 @@ def test_a_closed_directory_stays_as_it_is_and_is_named(fields: dict[str, Any]) 
     assert found.notes[0].startswith("broker 1: left as they are: /c (")
 
 
-def test_a_cordoned_directory_gives_if_it_is_fuller() -> None:
-    found = proposed(with_dir(disks(a=[10] * 4, b=[], c=[]), "/a", cordoned=True), tolerance="50%")
-    assert {target for *_, target in moved(found)} == {"/b", "/c"}
-    assert found.notes == ("broker 1: cordoned, so they only give: /a",)
+def test_a_cordoned_directory_gives_nothing_however_full_it_is() -> None:
+    found = proposed(with_dir(disks(a=[10] * 4, b=[10], c=[]), "/a", cordoned=True), tolerance="0%")
+    assert {source for _, source, _ in moved(found)} <= {"/b"}
 
 
 def test_a_directory_without_room_is_named() -> None:
