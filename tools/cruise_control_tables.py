@@ -34,8 +34,10 @@ GOALS_IN_WORDS: Mapping[str, str] = {
     "TopicReplicaDistributionGoal": "The replicas of each topic are spread evenly.",
     "LeaderReplicaDistributionGoal": "The numbers of leaders are within 10 % of their mean.",
     "PreferredLeaderElectionGoal": "Alone: preferred leaders are elected, and no list changes.",
-    "IntraBrokerDiskCapacityGoal": "Not judged: no replica changes its directory.",
-    "IntraBrokerDiskUsageDistributionGoal": "Not judged: no replica changes its directory.",
+    "IntraBrokerDiskCapacityGoal": "At most 80 % of each log directory is used. Not judged after a plan that"
+    " changes replicas of a broker with several: it chooses the directory of a new one itself.",
+    "IntraBrokerDiskUsageDistributionGoal": "The used parts of a broker's log directories are within 10 % of"
+    " their mean. Not judged as above.",
     "KafkaAssignerEvenRackAwareGoal": "As RackAwareDistributionGoal, with even numbers of replicas.",
     "KafkaAssignerDiskUsageDistributionGoal": "As DiskUsageDistributionGoal.",
 }

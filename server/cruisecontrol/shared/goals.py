@@ -12,6 +12,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from controller.model.load import LoadSummary
+from controller.state.cluster import Disk
 from server.api.shared.proposals import LeaderGoal, ProposalFigures, ProposalRequest, Spread
 from server.cruisecontrol.shared.detection import JUDGED
 from server.cruisecontrol.shared.errors import CruiseControlError, bad_parameter, refused
@@ -29,6 +30,8 @@ MEASURED = 0.95
 NO_LOAD = "the load of partitions is not measured (reassignment.load.sampling)"
 NO_CAPACITY = "no capacity of brokers is known for it"
 NO_SIZES = "the sizes of some replicas are not known"
+NO_DIRS = "the sizes of some log directories are not known"
+NOT_PLACED = "brokers choose the log directories of the plan's new replicas themselves"
 NOT_OFFERED = "reassignd has no such rule"
 
 
@@ -116,6 +119,35 @@ def _disk_capacity(evidence: Evidence) -> Judgement:
     return judgement or (NO_SIZES if any(row.unsized for row in evidence.sharing) else judgement)
 
 
+def _of_dirs(violates: Callable[[Sequence[Disk]], bool]) -> Callable[[Evidence], Judgement]:
+    """Return a judge of the log directories of each broker."""
+
+    def judge(evidence: Evidence) -> Judgement:
+        rows = [row for row in evidence.rows if row.alive]
+        sized = [row.disks for row in rows if row.disks and all(each.total > 0 for each in row.disks)]
+        if any(map(violates, sized)):
+            return True
+        if any(row.disks is None for row in rows):
+            return NOT_PLACED
+        return NO_DIRS if len(sized) < len(rows) else False
+
+    return judge
+
+
+def _is_full(disks: Sequence[Disk]) -> bool:
+    """Whether a directory of a broker has less than a fifth free."""
+    return any(each.total - each.usable > FULLEST * each.total for each in disks)
+
+
+def _are_uneven(disks: Sequence[Disk]) -> bool:
+    """Whether a directory of a broker is not as full as the others. Cordoned ones get nothing."""
+    disks = [each for each in disks if not each.cordoned]
+    used = [1 - each.usable / each.total for each in disks]
+    total = sum(each.total for each in disks)
+    mean = 1 - sum(each.usable for each in disks) / total if total else 0.0
+    return any(not mean * (1 - TOLERANCE) <= each <= mean * (1 + TOLERANCE) for each in used[1:] and used)
+
+
 def _never(_: Evidence) -> Judgement:
     """Judge a goal that Cruise Control's own defaults make void."""
     return False
@@ -170,8 +202,8 @@ GOALS: tuple[CruiseControlGoal, ...] = (
     CruiseControlGoal("TopicReplicaDistributionGoal", lambda each: each.topic_excess > 0),
     CruiseControlGoal("LeaderReplicaDistributionGoal", _even(lambda row: float(row.leaders))),
     CruiseControlGoal("PreferredLeaderElectionGoal", _never),
-    CruiseControlGoal("IntraBrokerDiskCapacityGoal", _not_judged(NOT_OFFERED), hard=True),
-    CruiseControlGoal("IntraBrokerDiskUsageDistributionGoal", _not_judged(NOT_OFFERED)),
+    CruiseControlGoal("IntraBrokerDiskCapacityGoal", _of_dirs(_is_full), hard=True),
+    CruiseControlGoal("IntraBrokerDiskUsageDistributionGoal", _of_dirs(_are_uneven)),
     CruiseControlGoal("KafkaAssignerEvenRackAwareGoal", _racks, loads=("replicas",)),
     CruiseControlGoal("KafkaAssignerDiskUsageDistributionGoal", _disk_usage, loads=("bytes",)),
 )

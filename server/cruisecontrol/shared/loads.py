@@ -13,7 +13,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 from controller.model.load import LoadRow, Loads, Quality, Rates
 from controller.model.plan import Entry
 from controller.model.replicas import Replicas
-from controller.state.cluster import total_bytes
+from controller.state.cluster import Disk, total_bytes
 from controller.state.state import State
 from server.api.shared.inventory import UNREGISTERED, BrokerNumbers, Inventory, known_brokers
 from server.api.shared.proposals import ProposedBroker, ProposedLoad
@@ -53,6 +53,8 @@ class BrokerRow:
     """What the file of capacities says of it."""
     unsized: int = 0
     """Replicas of unknown size, which `bytes` lacks."""
+    disks: Sequence[Disk] | None = ()
+    """Its log directories; None after a plan that changes replicas of a broker with several of them."""
 
     @property
     def modelled_cpu(self) -> float | None:
@@ -137,7 +139,8 @@ NOT_MEASURED = LoadRow(None, None, None, Rates(), Quality.UNKNOWN, 0.0)
 def _row(state: State, inventory: Inventory, broker: int, limits: Capacity, load: LoadRow) -> BrokerRow:
     registered = state.cluster.brokers.get(broker, UNREGISTERED)
     held = inventory.brokers.get(broker, BrokerNumbers())
-    capacity = total_bytes(inventory.disks.get(broker, ()))
+    disks = inventory.disks.get(broker, ())
+    capacity = total_bytes(disks)
     return BrokerRow(
         broker,
         registered.host,
@@ -154,6 +157,7 @@ def _row(state: State, inventory: Inventory, broker: int, limits: Capacity, load
         load.cpu,
         limits,
         held.unsized,
+        disks,
     )
 
 
@@ -170,7 +174,7 @@ def planned_rows(
     """
     present = {row.id: row for row in now}
     before = [_with(present.get(each.broker) or _unknown(each), each.before) for each in figures]
-    after = {each.broker: _with(row, each.after) for row, each in zip(before, figures, strict=True)}
+    after = {each.broker: _after(row, each) for row, each in zip(before, figures, strict=True)}
     _carry_over(after, changes, loads)
     return before, list(after.values())
 
@@ -219,6 +223,16 @@ def changes_of(plan: Iterable[Entry], rollback: Iterable[Entry]) -> list[Change]
 def _unknown(each: ProposedBroker) -> BrokerRow:
     state = "ALIVE" if each.live else "DEAD"
     return BrokerRow(each.broker, "", each.rack or "", state, 0, 0, 0, None)
+
+
+def _after(row: BrokerRow, planned: ProposedBroker) -> BrokerRow:
+    """Return a broker after the plan. The broker itself chooses the directory of a new replica."""
+    after = _with(row, planned.after)
+    if row.disks and (planned.gains or planned.losses):
+        more = planned.after.bytes - planned.before.bytes
+        [first, *others] = row.disks
+        after.disks = None if others else [first._replace(usable=first.usable - more)]
+    return after
 
 
 def _with(row: BrokerRow, held: ProposedLoad) -> BrokerRow:

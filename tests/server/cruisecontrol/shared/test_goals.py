@@ -1,11 +1,13 @@
 """Goals of Cruise Control: judged by what is known, and never FIXED by what is not."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from controller.state.cluster import Disk
 from server.api.shared.proposals import ProposalRequest
 from server.cruisecontrol.shared.capacities import Capacity
 from server.cruisecontrol.shared.errors import CruiseControlError
@@ -154,3 +156,41 @@ def test_the_score_falls_by_the_weights_of_violated_goals() -> None:
     first, second = balancedness(judge(chosen, before, evidence(*EVEN.rows, racks=1)))
     racks, replicas = 1.1**2 * 1.5, 1.1
     assert (first, round(second, 9)) == (0.0, round(100 * replicas / (racks + replicas), 9))
+
+
+def dirs(*used: int, cordoned: Sequence[int] = (), total: int = 100) -> BrokerRow:
+    """Return a broker with directories of which so much is used."""
+    return replace(
+        BROKER, disks=[Disk(f"/{at}", total, total - each, 1, at in cordoned) for at, each in enumerate(used)]
+    )
+
+
+CAPACITY, EVENNESS = "IntraBrokerDiskCapacityGoal", "IntraBrokerDiskUsageDistributionGoal"
+
+
+@pytest.mark.parametrize(
+    ("goal", "bad", "good"),
+    [
+        (CAPACITY, dirs(81, 10), dirs(80, 80)),
+        (CAPACITY, dirs(81), dirs(80)),
+        (EVENNESS, dirs(50, 70), dirs(50, 55)),
+        (EVENNESS, dirs(50, 50, 0), dirs(50, 50, 0, cordoned=[2])),
+    ],
+)
+def test_the_directories_of_a_broker_are_judged(goal: str, bad: BrokerRow, good: BrokerRow) -> None:
+    before, after = evidence(bad), evidence(good)
+    assert status(goal, before, after) == ("FIXED", "")
+    assert status(goal, before, before) == ("VIOLATED", "")
+    assert status(goal, after, after) == ("NO-ACTION", "")
+
+
+@pytest.mark.parametrize("goal", [CAPACITY, EVENNESS])
+def test_directories_that_are_not_known_are_not_judged(goal: str) -> None:
+    known, unplaced = evidence(dirs(50)), evidence(replace(BROKER, disks=None))
+    assert status(goal, known, unplaced)[1].startswith("brokers choose the log directories")
+    for unknown in (evidence(BROKER), evidence(dirs(0, total=-1))):
+        assert status(goal, unknown, unknown) == (
+            "NO-ACTION",
+            "the sizes of some log directories are not known",
+        )
+    assert status(goal, evidence(dirs(90, 10), replace(BROKER, id=2)), known) == ("FIXED", "")

@@ -7,8 +7,10 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from controller.model.load import LoadPage, LoadRow, LoadSort, LoadSummary, LoadUnit, Rates
+from controller.state.cluster import Disk
 from server.api.shared.proposals import ProposedBroker, ProposedLoad
 from server.cruisecontrol.shared.loads import BrokerRow, Change, cluster_load, planned_rows
 
@@ -58,6 +60,15 @@ def test_unknown_rates_are_minus_one_and_never_0() -> None:
     assert shown["DiskMB"] == 2.0
     names = ("LeaderNwInRate", "NwOutRate", "DiskPct", "CpuPct")
     assert [shown[name] for name in names] == [-1.0] * 4
+
+
+def test_the_only_directory_of_a_broker_gets_what_the_broker_gets_and_of_several_none_is_known() -> None:
+    one, two = Disk("/a", 2**30, 2**29, 1), Disk("/b", 2**30, 2**29, 1)
+    now = [replace(row(1), disks=[one]), replace(row(2), disks=[one, two]), replace(row(3), disks=[one, two])]
+    planned = [structs.replace(each, gains=each.broker < 3) for each in figures(1, 2, 3)]
+    before, after = planned_rows(now, planned, [], EveryPartition())
+    assert [each.disks for each in before] == [[one], [one, two], [one, two]]
+    assert [each.disks for each in after] == [[one._replace(usable=2**29 - 2**20)], None, [one, two]]
 
 
 lists = st.lists(st.integers(1, 4), min_size=1, max_size=3, unique=True).map(tuple)
