@@ -313,6 +313,9 @@ def job_limits(state: State, job: Job) -> list[JobLimitView]:
     if job.limits == NO_LIMITS:
         return []  # Most jobs have none, and their use is counted over all capacities.
     used = state.backlog.usage.by_limit(job.id)
+    if job.kind is JobKind.DISKS:
+        flying = (sum(move.job == job.id for move in moves.values()) for moves in state.disks.flying.values())
+        used["B"] = max(flying, default=0)
     return [
         JobLimitView(each.name, limit, used[each.name])
         for each in LETTERED

@@ -105,8 +105,11 @@ def cancel(
     if output_format == JSON:
         echo(as_json(answer))
     elif answer["cancelled"] or not answer["refused"]:
-        count = answer["cancelled"]
-        echo(f"{counted(count, 'partition')} cancelled." if count else "Nothing to cancel.")
+        count, moves = answer["cancelled"], answer.get("moves", 0)  # an older server does not say
+        if moves:
+            echo(f"{counted(moves, 'move')} between log directories cancelled: what is under way returns.")
+        if count or not moves:
+            echo(f"{counted(count, 'partition')} cancelled." if count else "Nothing to cancel.")
         for line in _cancelled_lines(answer) if count else ():
             echo(line)
     if output_format != JSON:

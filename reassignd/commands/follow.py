@@ -10,7 +10,7 @@ from common.backoff import RETRY_LATER_SECONDS
 from common.rates import in_rate
 from common.wording import counted, printable
 from reassignd.client import Client
-from reassignd.commands.output import DONE, copied, duration, echo, states_of
+from reassignd.commands.output import DONE, copied, duration, echo, moved_by, states_of
 from reassignd.commands.table import BAR_WIDTH, Row
 from reassignd.config.errors import UnreachableError
 
@@ -154,13 +154,11 @@ def _print_ending(detail: Row) -> int:
     took = duration((job["ended_ms"] - job["created_ms"]) / 1000)
     good = endings.pop(DONE, 0)
     if not endings:
-        echo(f"Job {job['id']} is done: {counted(good, 'partition')} in {took}.", err=True)
+        echo(f"Job {job['id']} is done: {counted(good, moved_by(job))} in {took}.", err=True)
         return 0
     others = ", ".join(f"{times:,} {ending}" for ending, times in endings.items())
-    echo(
-        f"Job {job['id']} has ended, but not every partition reached its target: {good:,} done, {others}.",
-        err=True,
-    )
+    missed = f"Job {job['id']} has ended, but not every {moved_by(job)} reached its target"
+    echo(f"{missed}: {good:,} done, {others}.", err=True)
     return 1
 
 

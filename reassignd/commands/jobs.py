@@ -20,6 +20,7 @@ from reassignd.commands.output import (
     echo,
     job_lines,
     limit_of_job,
+    moved_by,
     part_lines,
     reason_lines,
     when,
@@ -142,8 +143,8 @@ def _lines(answer: dict[str, Any]) -> list[str]:
     if answer["partitions"]:
         lines += ["", *part_lines(answer["partitions"])]
     elif not answer["matching"]:
-        lines += ["", f"No partition matches, of {counted(row['total'], 'partition')}."]
-    return [*lines, *more_lines(answer, "matching", "partition")]
+        lines += ["", f"No {moved_by(row)} matches, of {counted(row['total'], moved_by(row))}."]
+    return [*lines, *more_lines(answer, "matching", moved_by(row))]
 
 
 JOB = click.argument("number", metavar="[JOB]", type=Integer(1), required=False, shell_complete=job_numbers)

@@ -76,8 +76,16 @@ def copied(progress: Row) -> str:
     return f"{in_bytes(progress['bytes'])} of {in_bytes(progress['total'])}"
 
 
+def moved_by(job: Row) -> str:
+    """Return what a job moves: partitions, or replicas between the log directories of brokers."""
+    return "replica" if job["kind"] == "disks" else "partition"
+
+
 def part_lines(parts: Sequence[Row]) -> Iterator[str]:
-    """Yield a table of the partitions of a job."""
+    """Yield a table of the partitions of a job, or of its replicas that change directories."""
+    if any(part.get("move") for part in parts):
+        yield from _move_lines(parts)
+        return
     head = ("partition", "state", "replicas", "target", "note")
     rows = [
         {
@@ -91,6 +99,27 @@ def part_lines(parts: Sequence[Row]) -> Iterator[str]:
     ]
     # Reasons are in a table of their own, too.
     yield from filled(head, rows, ("note", "replicas"), ())
+
+
+def _move_lines(parts: Sequence[Row]) -> Iterator[str]:
+    head = ("partition", "broker", "state", "from", "to", "note")
+    rows = [
+        {
+            "partition": f"{part['topic']}-{part['partition']}",
+            "broker": part["move"]["broker"],
+            "state": part["state"],
+            "from": part["move"]["source"],
+            "to": part["move"]["target"],
+            "note": part["reason"] or _share(part),
+        }
+        for part in parts
+    ]
+    yield from filled(head, rows, ("note", "from"), ())
+
+
+def _share(part: Row) -> str:
+    moving = part["state"] == "moving" and part["bytes"]
+    return f"{in_bytes(part['copied'])} of {in_bytes(part['bytes'])}" if moving else ""
 
 
 def reason_lines(reasons: Sequence[Row], others: int = 0) -> Iterator[str]:

@@ -277,7 +277,7 @@ def _with_options(command: Callable[..., R]) -> Callable[..., R]:
         "reassignd propose rf 3 --topics 'clicks|orders' --output plan.json",
         "reassignd propose rf 3:'orders.*' 2:'logs.*' --dry-run",
         "reassignd propose balance --max-bytes 500GiB",
-        "reassignd propose disks --empty 3:/data2 --output plan.json",
+        "reassignd propose disks --empty 3:/data2 --execute --throttle 50MB --wait",
     ),
 )
 @click.argument("goals", metavar="GOAL...", nargs=-1, shell_complete=goal_words)
@@ -305,7 +305,7 @@ def propose(
     try:
         if DISKS in goals:
             check_execution(execution, spark=where.asked)
-            return disks(client, source, goals, options, files, output_format)
+            return disks(client, source, goals, options, files, execution, output_format)
         goal_options = read_goal_options(goals, options)
         if execution.watch:
             return watch(

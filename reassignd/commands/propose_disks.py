@@ -28,9 +28,10 @@ def disks(
     words: Sequence[str],
     options: Mapping[str, Any],
     files: tuple[Path | None, Path | None],
+    execution: Execution,
     output_format: str,
 ) -> int:
-    """Propose moves, print them, and write them to the files: the plan and its rollback.
+    """Propose moves, print them, write them to the files (the plan and its rollback), and execute them.
 
     Raises ProposalError, PlanError, CommandError.
     """
@@ -48,19 +49,41 @@ def disks(
     if files[0] is not None and output_format != JSON:
         moves = counted(len(proposal.moves), "replica")
         echo(f"\n{files[0]}: {moves}; execute it with kafka-reassign-partitions.sh")
-    return 0
+    if not execution.execute or not proposal.moves:
+        return 0
+    return _execute(client, proposal, execution, output_format)
 
 
 def check_execution(execution: Execution, *, spark: bool) -> None:
     """Raise UsageError for options that moves between directories do not know."""
-    if execution.execute or execution.dry_run:
-        option = "--execute" if execution.execute else "--dry-run"
-        raise click.UsageError(
-            f"{option} cannot be used with disks: write the plan with --output, and execute it with"
-            " kafka-reassign-partitions.sh"
-        )
+    for option, given in (("--dry-run", execution.dry_run), ("--replan", execution.replan)):
+        if given:
+            raise click.UsageError(f"{option} cannot be used with disks: without --execute nothing moves")
     if spark:
         raise click.UsageError("disks reads the cluster without Spark: leave out --master and --remote")
+
+
+def _execute(client: "Client", proposal: DiskProposal, execution: Execution, output_format: str) -> int:
+    """Order the moves as a job, and wait for its end if asked for; return the exit code."""
+    answer = client.post(
+        "/v1/disk-moves",
+        {"moves": [each._asdict() for each in proposal.moves]},
+        throttle=execution.throttle,
+        limits=execution.limits,
+        paused=execution.paused or None,
+    )
+    job = answer["job"]
+    if output_format == JSON:
+        echo(as_json(answer))
+    else:
+        replicas = counted(answer["accepted"], "replica")
+        echo(f"\nJob {job}: {replicas} accepted. `reassignd rollback {job}` moves them back.")
+    if not execution.wait:
+        return 0
+
+    from reassignd.commands.follow import follow
+
+    return follow(client, job, execution.timeout)
 
 
 def _show(proposal: DiskProposal, output_format: str) -> None:

@@ -77,6 +77,10 @@ NOT_RUN = {
         "reassignd propose repair",
     ): "needs a broker that is gone; tests/upstream/test_own_sizes.py repairs before a real Kafka",
     ("proposals", "reassignd propose relieve"): "needs disks; tests/planner/test_proposing.py has some",
+    (
+        "proposals",
+        "reassignd propose disks",
+    ): "needs uneven disks; tests/reassignd/commands/test_propose_disks.py has some",
     ("recipes", "reassignd brokers"): "needs a new broker; tests of proposals add some",
     ("recipes", "reassignd limits L=20"): "restarts brokers with systemd",
     (

@@ -15,7 +15,7 @@ from server.api.shared.errors import HttpError
 class WantedMoves(Struct, forbid_unknown_fields=True):
     """Moves between log directories, such as those of a proposal."""
 
-    moves: Annotated[list[WantedMove], Meta(min_length=1)]
+    moves: list[WantedMove]
 
 
 class OrderedMoves(Struct):
@@ -28,6 +28,8 @@ class OrderedMoves(Struct):
 async def submit(call: Call, options: JobOptions) -> OrderedMoves:
     """Order the moves. If one cannot be ordered, none is."""
     body = await call.read_body(_read)
+    if not body.moves:
+        raise HttpError(400, "moves: expected at least one")
     return OrderedMoves(await order_moves(call, body.moves, order_of(call, options)), len(body.moves))
 
 

@@ -9,18 +9,21 @@ from msgspec import Struct
 from msgspec.structs import replace
 from starlette.responses import Response
 
+from common.json.models import convert_model
 from common.json.text import parse
 from common.plan_errors import Faults
 from controller.model.cluster import TopicPartition
 from controller.model.plan import Entry, Plan, read_plan
 from controller.state.state import State
 from server.api.resources import snapshot
+from server.api.resources.disk_moves import WantedMoves, order_of
 from server.api.resources.jobs import Accepted, JobOptions, submit_entries
 from server.api.resources.placement import alter_excluded
 from server.api.resources.snapshot import SnapshotPartition
 from server.api.shared.answers import encoded_lines, json_in_pieces, json_response
 from server.api.shared.call import Call, Endpoint
 from server.api.shared.cordons import follow_cordons
+from server.api.shared.disk_moves import order_moves
 from server.api.shared.errors import HttpError
 from server.api.shared.forecasts import ForecastRate, applying_rates, forecast_rate, scheduled_seconds
 from server.api.shared.plans import check_plan, refuse
@@ -141,7 +144,7 @@ async def submit_kept(call: Call, kept: Kept, options: JobOptions) -> Response:
         if kept.job is not None:
             raise HttpError(409, f"Proposal {kept.id} is executed by job {kept.job}.")
         if kept.disks is not None:
-            raise HttpError(501, f"Execute the plan of proposal {kept.id} with kafka-reassign-partitions.")
+            return await _submit_moves(call, kept, options)
         if kept.figures is None or not kept.figures.partitions:
             raise HttpError(409, f"Proposal {kept.id} changes nothing.")
         await call.refresh()
@@ -161,6 +164,16 @@ async def submit_kept(call: Call, kept: Kept, options: JobOptions) -> Response:
         if kept.job is None:
             await alter_excluded(call, allow, exclude)
         return answer
+
+
+async def _submit_moves(call: Call, kept: Kept, options: JobOptions) -> Response:
+    """Order the moves between log directories. Refused if a replica is not where it was."""
+    moves = (await call.off_loop.run(convert_model, parse(bytes(kept.moves)), WantedMoves)).moves
+    if not moves:
+        raise HttpError(409, f"Proposal {kept.id} changes nothing.")
+    await call.refresh()
+    kept.job = await order_moves(call, moves, order_of(call, options))
+    return json_response(Accepted(kept.job, len(moves), 0, [], [], Plan(partitions=[])), 202)
 
 
 def _left(state: State, body: ProposalRequest) -> ProposalRequest:

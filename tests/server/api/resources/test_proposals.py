@@ -398,12 +398,20 @@ async def test_directories_to_empty_are_handed_over(of_disks: ProposalClient) ->
     assert request["options"]["relieve_to"] == "90%"
 
 
-async def test_moves_between_directories_are_not_executed_as_a_plan_of_brokers(
-    of_disks: ProposalClient,
-) -> None:
+async def test_moves_between_directories_are_executed_as_a_job(of_disks: ProposalClient) -> None:
+    of_disks.sizes.log_dirs = {1: {"/a": ["foo-0"], "/b": []}}
     await of_disks.post("/v1/proposals", {"disks": {}})
-    status, answer = await of_disks.ask("POST", "/v1/proposals/1/execute")
-    assert (status, "kafka-reassign-partitions" in json.dumps(answer)) == (501, True)
+    status, answer = await of_disks.ask("POST", "/v1/proposals/1/execute?throttle=7")
+    assert (status, answer["job"], answer["accepted"]) == (202, 1, 1)
+    assert of_disks.controller.state.orders.jobs[1].throttle == 7
+    assert (await of_disks.ask("POST", "/v1/proposals/1/execute"))[0] == 409
+
+
+async def test_moves_from_another_directory_are_not_executed(of_disks: ProposalClient) -> None:
+    of_disks.sizes.log_dirs = {1: {"/a": [], "/b": [], "/c": ["foo-0"]}}
+    await of_disks.post("/v1/proposals", {"disks": {}})
+    refused = await of_disks.refusal("POST", "/v1/proposals/1/execute")
+    assert refused == (409, "foo-0 on broker 1 is in /c, not in /a; propose again")
 
 
 async def test_other_proposals_have_no_moves_between_directories(client: ProposalClient) -> None:

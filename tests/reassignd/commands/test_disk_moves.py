@@ -1,0 +1,47 @@
+"""Moves between log directories by the commands, on an embedded cluster with slow disks."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.reassignd.shell import PATIENCE_SECONDS, Shell, create_topic
+from tools.processes import Reassignd
+
+pytestmark = pytest.mark.whole
+
+DIRS = [f"/embedded/broker-1/logs-{number}" for number in range(3)]
+EMPTY = ("propose", "disks", "--empty", f"1:{DIRS[0]}", "--allow-unknown", "--execute")
+WAIT = ("--wait", "--timeout", str(PATIENCE_SECONDS))
+SLOW = {"embedded.log.dirs": "3", "embedded.disk.bytes.per.second": "5242880"}
+"""A replica takes two seconds."""
+
+
+@pytest.fixture
+def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Shell]:
+    server = Reassignd(tmp_path / "server", SLOW, 3)
+    server.start()
+    create_topic(server.bootstrap, [[1, 2]] * 6)
+    yield Shell(server, tmp_path, capsys)
+    assert server.stop() == 0
+
+
+def test_a_directory_is_emptied_and_filled_again(shell: Shell) -> None:
+    ordered = shell.run(*EMPTY, *WAIT)
+    assert "Job 1: 2 replicas accepted. `reassignd rollback 1` moves them back." in ordered.out
+    assert (ordered.code, "Job 1 is done: 2 replicas in" in ordered.err) == (0, True)
+    shown = shell.ok("job", "1")
+    assert all(path in shown for path in DIRS)
+    assert "nothing to move" in shell.ok(*EMPTY)
+    undone = shell.run("rollback", "1", *WAIT)
+    assert (undone.code, "Job 2 is done: 2 replicas in" in undone.err) == (0, True)
+    assert "moves 2 replicas" in shell.ok(*EMPTY[:-1])
+
+
+def test_a_job_is_cancelled(shell: Shell) -> None:
+    shell.ok(*EMPTY, "--throttle", "1MB")
+    shell.until(lambda: shell.json("job", "1")["job"]["moving"] == 1)
+    assert shell.ok("cancel", "--job", "1") == (
+        "2 moves between log directories cancelled: what is under way returns.\n"
+    )
+    shell.until(lambda: shell.json("job", "1")["job"]["outcome"] == "rolled back")
