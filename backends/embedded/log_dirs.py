@@ -193,9 +193,12 @@ def _describe(host: Host, path: str, wanted: set[TopicPartition] | None) -> Step
         return DescribeLogDirsResult(ErrorCode.KAFKA_STORAGE_ERROR, path)
     topics: dict[str, list[DescribeLogDirsPartition]] = {}
     used = 0
-    for number, (key, log) in enumerate(list(host.log_dirs.placed[path].items()), 1):
+    placed = host.log_dirs.placed[path]
+    for number, key in enumerate(list(placed), 1):
         if number % ROWS_PER_SLICE == 0:
             yield
+        if (log := placed.get(key)) is None:
+            continue
         size = int(host.size(key, log))
         used += size
         if wanted is None or key in wanted:
