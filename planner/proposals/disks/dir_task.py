@@ -8,10 +8,7 @@ Targets = Mapping[int, int]
 
 
 class DirTask(NamedTuple):
-    """The directories of a broker, by position, in bytes, and the replicas that may move.
-
-    A directory that holds more than `most` before must not get more; no other one gets above it.
-    """
+    """The directories of a broker, by position, in bytes, and the replicas that may move."""
 
     used: Sequence[int]
     least: Sequence[int]
@@ -21,6 +18,9 @@ class DirTask(NamedTuple):
     sizes: Sequence[int]
     homes: Sequence[int]
     """The directory of each replica."""
+    is_strict: bool = True
+    """No directory gets above `most`, and one that holds more before gets no more. Otherwise one may, if
+    others come nearer to their ranges by more than that."""
 
     def distance(self, place: int, used: int) -> int:
         """Return how far a directory that uses so much is outside of its range."""
@@ -32,7 +32,7 @@ class DirTask(NamedTuple):
 
     def limit(self, place: int) -> int:
         """Return what a directory may use at most."""
-        return max(self.most[place], self.used[place])
+        return max(self.most[place], self.used[place]) + (0 if self.is_strict else self.room[place])
 
     def copied(self, targets: Targets) -> int:
         """Return the bytes that these moves copy."""

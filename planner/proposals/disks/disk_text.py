@@ -29,7 +29,7 @@ def as_dict(proposal: DiskProposal) -> dict[str, Any]:
 
 def summary(proposal: DiskProposal) -> list[str]:
     """Return the lines about all moves."""
-    return [_head(proposal), *proposal.short, *proposal.notes, *_left_out(proposal)]
+    return [_head(proposal), *_first(proposal.short), *_first(proposal.notes), *_left_out(proposal)]
 
 
 def _head(proposal: DiskProposal) -> str:
@@ -57,6 +57,12 @@ def dir_rows(proposal: DiskProposal) -> Iterator[Sequence[str]]:
             _used(each),
             f"+{each.gains:,} −{each.losses:,}",
         )
+
+
+def _first(lines: Sequence[str]) -> Iterator[str]:
+    yield from lines[:MOST_LINES]
+    if len(lines) > MOST_LINES:
+        yield f"and {counted(len(lines) - MOST_LINES, 'more line')} like these"
 
 
 def _used(change: DirChange) -> str:

@@ -55,8 +55,7 @@ class BrokerDirs:
                     held[each.place] += each.size
             return tuple(held)
         return tuple(
-            total - (each.usable or 0) if total else 0
-            for total, each in zip(self.totals, self.dirs, strict=True)
+            max(0, total - (each.usable or 0)) for total, each in zip(self.totals, self.dirs, strict=True)
         )
 
     @property

@@ -28,6 +28,11 @@ def test_what_is_left_is_told_by_reason() -> None:
     ]
 
 
+def test_many_lines_are_cut() -> None:
+    lines = summary(DiskProposal((), (), {}, short=tuple(f"line {number}" for number in range(25))))
+    assert lines[-2:] == ["line 19", "and 5 more lines like these"]
+
+
 def test_a_directory_of_unknown_size_has_no_figures() -> None:
     found = PROPOSAL._replace(dirs=(DirChange(1, "/a", None, None, None, 2, 0, losses=2),))
     assert list(dir_rows(found)) == [("1", "/a", "-", "2 → 0", "-", "+0 −2")]
