@@ -49,7 +49,7 @@ def asked_of(call: CruiseControlCall, given: PlanParameters, task: RunningTask) 
 async def shown_run(call: CruiseControlCall, asked: str, task: RunningTask, kept: Kept) -> DryRun | None:
     """Return the record of a dry run that has ended now; None if it shows a plan that is a record already."""
     before = call.state.tasks.dry_runs.get(asked)
-    if before is not None and before.proposal == kept.id:
+    if before is not None and _at_hand(call, before) is kept:
         return None
     kept.asked = asked
     text = await call.call.off_loop.run(_packed, kept, call.store.shown(kept).seconds)
@@ -73,7 +73,7 @@ async def earlier_plan(call: CruiseControlCall, asked: str, most_ms: int) -> tup
         return None, f"no dry run of this request in the last {most_ms // 60_000} minutes, or it was executed"
     kept = await _kept(call, run)
     if kept is None:
-        return None, f"proposal {run.proposal} was too large to be kept for so long"
+        return None, f"proposal {run.proposal} was too large to be kept for so long, or is of another version"
     if kept.job is not None:
         return None, f"proposal {kept.id} was executed by job {kept.job}"
     if kept.figures is None or not kept.figures.partitions:
@@ -93,10 +93,16 @@ def _was_executed(state: State, run: DryRun) -> bool:
 
 
 async def _kept(call: CruiseControlCall, run: DryRun) -> Kept | None:
-    """Return the proposal that the dry run has shown. After a restart, another one can have its number."""
+    """Return the proposal that the dry run has shown. After a restart, another one can have its number.
+
+    That restart can also have been an upgrade to a version with other proposals.
+    """
     if (kept := _at_hand(call, run)) is not None or not run.plan:
         return kept
-    restored = await call.call.off_loop.run(_restored, run)
+    try:
+        restored = await call.call.off_loop.run(_restored, run)
+    except msgspec.DecodeError:
+        return None
     call.store.restore(restored)
     return _at_hand(call, run) or restored
 

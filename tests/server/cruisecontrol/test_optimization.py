@@ -9,6 +9,7 @@ import pytest
 from server.api.shared.errors import HttpError
 from server.cruisecontrol.shared.access import ClientRole, User
 from server.cruisecontrol.shared.executions import executions
+from server.cruisecontrol.shared.tasks import compressed
 from tests.builders import InMemoryController, partition
 from tests.server.api.proposal_client import answer
 from tests.server.cruisecontrol.client import BROKERS, CruiseControlClient
@@ -310,6 +311,25 @@ async def test_a_dry_run_that_was_executed_before_a_restart_is_not_executed_agai
         await client.ok("POST", path)
     again = CruiseControlClient(client.controller.restart())
     assert "; new proposal: no dry run of this request" in note(await again.ok("POST", RUN))
+
+
+async def test_a_plan_of_another_version_is_not_executed(client: CruiseControlClient) -> None:
+    await client.ok("POST", DRY)
+    runs = client.controller.state.tasks.dry_runs
+    for asked, run in list(runs.items()):
+        runs[asked] = run._replace(plan=compressed(b'{"goals": []}'))
+    again = CruiseControlClient(client.controller.restart())
+    assert "too large to be kept for so long, or is of another version" in note(await again.ok("POST", RUN))
+
+
+async def test_a_new_proposal_with_the_number_of_an_older_one_is_kept(client: CruiseControlClient) -> None:
+    await client.ok("POST", DRY)
+    again = CruiseControlClient(client.controller.restart())
+    again.answer = answer({"brokers": BROKERS}, foo_1=([1, 2, 3], [5, 2, 3]))
+    await again.ok("POST", DRY)
+    third = CruiseControlClient(again.controller.restart())
+    await third.ok("POST", RUN)
+    assert (targets(third), third.inputs) == ({"foo-1": (5, 2, 3)}, [])
 
 
 async def test_another_proposal_with_the_same_number_is_not_executed_after_a_restart(
