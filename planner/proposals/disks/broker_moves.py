@@ -1,11 +1,9 @@
 """The moves of one broker, and the changes of its directories."""
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 from typing import NamedTuple
 
-from common.units import in_bytes
-from planner.proposals.disks.held import UNLIMITED, BrokerDirs, HeldReplica
+from planner.proposals.disks.held import BrokerDirs, HeldReplica
 from planner.proposals.disks.result import DirChange, DirMove, LeftReplica
 
 
@@ -57,10 +55,3 @@ def changes_of(held: BrokerDirs, found: BrokerMoves) -> Iterator[DirChange]:
             found.most[place],
             held.dirs[place].cordoned,
         )
-
-
-def fullness(used: int, total: int | None) -> str:
-    """Return how full a directory is, in words: bytes, if its size is not known or does not matter."""
-    if total is None or total == UNLIMITED:
-        return in_bytes(used)
-    return f"{float(Fraction(100 * used, total)):.1f} %"

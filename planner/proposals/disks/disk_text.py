@@ -6,7 +6,6 @@ from typing import Any
 from common.lists import grouped
 from common.units import in_bytes
 from common.wording import counted, some
-from planner.proposals.disks.broker_moves import fullness
 from planner.proposals.disks.result import DirChange, DiskProposal
 from planner.proposals.proposal_text import MOST_LINES
 
@@ -66,9 +65,13 @@ def _first(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _used(change: DirChange) -> str:
+    """Return parts of the size, or bytes where this is not known or much larger."""
     if change.before is None or change.after is None:
         return "-"
-    return f"{fullness(change.before, change.total)} → {fullness(change.after, change.total)}"
+    if change.total is None or 100 * max(change.before, change.after) < change.total:
+        return f"{in_bytes(change.before)} → {in_bytes(change.after)}"
+    parts = (100 * each / change.total for each in (change.before, change.after))
+    return " → ".join(f"{each:.1f} %" for each in parts)
 
 
 def _left_out(proposal: DiskProposal) -> Iterator[str]:

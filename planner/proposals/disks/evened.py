@@ -4,8 +4,9 @@ from collections.abc import Collection, Sequence
 from fractions import Fraction
 from math import ceil, floor
 
+from common.units import in_bytes
 from common.wording import some
-from planner.proposals.disks.broker_moves import BrokerMoves, fullness
+from planner.proposals.disks.broker_moves import BrokerMoves
 from planner.proposals.disks.dir_task import DirTask, Targets
 from planner.proposals.disks.evening import even_out
 from planner.proposals.disks.exact import Effort, exactly_even
@@ -81,15 +82,13 @@ def _short(held: BrokerDirs, task: DirTask, targets: Targets) -> list[str]:
     for place, used in enumerate(after):
         if not task.distance(place, used):
             continue
-        total = held.totals[place]
+        too_full = used > task.most[place]
         wanted = (
-            f"at most {fullness(task.most[place], total)}"
-            if used > task.most[place]
-            else f"at least {fullness(task.least[place], total)}"
+            f"at most {in_bytes(task.most[place])}" if too_full else f"at least {in_bytes(task.least[place])}"
         )
         lines.append(
-            f"broker {held.broker.id}: {held.paths[place]} ends at {fullness(used, total)} instead"
-            f" of {wanted}: {_why(task, targets, place)}"
+            f"broker {held.broker.id}: {held.paths[place]} ends with {in_bytes(used)} instead of {wanted}:"
+            f" {_why(task, targets, place)}"
         )
     return lines
 

@@ -1,6 +1,6 @@
 """Moves between log directories in words."""
 
-from planner.proposals.disks.disk_text import as_dict, dir_rows, summary
+from planner.proposals.disks.disk_text import HEAD, as_dict, dir_rows, summary
 from planner.proposals.disks.result import DirChange, DirMove, DiskProposal, LeftReplica
 
 MOVES = (DirMove("foo", 0, 1, "/a", "/b", 2048), DirMove("foo", 1, 1, "/a", "/b", 1024))
@@ -26,6 +26,14 @@ def test_what_is_left_is_told_by_reason() -> None:
         "a note",
         f"left out, being reassigned or queued: 7 replicas: {names} and 2 more",
     ]
+
+
+def test_what_is_used_of_a_directory_is_a_part_of_it_or_bytes_if_that_is_little() -> None:
+    change = DirChange(1, "/a", 1000, 500, 4, 1, 0)
+    found = [dict(zip(HEAD, row, strict=True)) for row in dir_rows(PROPOSAL._replace(dirs=(change,)))]
+    assert found[0]["used"] == "50.0 % → 0.4 %"
+    [row] = dir_rows(PROPOSAL._replace(dirs=(change._replace(before=9),)))
+    assert row[4] == "9 B → 4 B"
 
 
 def test_many_lines_are_cut() -> None:

@@ -75,13 +75,13 @@ def test_a_directory_without_room_is_named() -> None:
     found = proposed(disks(a=[95], b=[85]))
     assert not found.moves
     assert found.short[0].endswith(
-        "at most 90.0 %: the other directories have no room for more, with the headroom"
+        "at most 90 B: the other directories have no room for more, with the headroom"
     )
 
 
 def test_a_directory_of_which_nothing_can_move_is_named() -> None:
     found = proposed(with_row(disks(a=[50], b=[]), 0, target=(2,)))
-    assert found.short[0].endswith("at most 27.0 %: none of its replicas can move")
+    assert found.short[0].endswith("at most 27 B: none of its replicas can move")
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_directories_of_unknown_size_count_as_equally_large_if_that_is_allowed()
         (None, 0, 20),
         (None, 10, 20),
     ]
-    assert "/a ends at 30 B instead of at most 25 B" in found.short[0]
+    assert "/a ends with 30 B instead of at most 25 B" in found.short[0]
 
 
 def test_one_directory_of_unknown_size_gets_nothing_even_if_unknown_is_allowed() -> None:
