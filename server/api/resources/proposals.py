@@ -23,7 +23,7 @@ from server.api.resources.snapshot import SnapshotPartition
 from server.api.shared.answers import encoded_lines, json_in_pieces, json_response
 from server.api.shared.call import Call, Endpoint
 from server.api.shared.cordons import follow_cordons
-from server.api.shared.disk_moves import order_moves
+from server.api.shared.disk_moves import WantedMove, order_moves
 from server.api.shared.errors import HttpError
 from server.api.shared.forecasts import ForecastRate, applying_rates, forecast_rate, scheduled_seconds
 from server.api.shared.plans import check_plan, refuse
@@ -168,12 +168,17 @@ async def submit_kept(call: Call, kept: Kept, options: JobOptions) -> Response:
 
 async def _submit_moves(call: Call, kept: Kept, options: JobOptions) -> Response:
     """Order the moves between log directories. Refused if a replica is not where it was."""
-    moves = (await call.off_loop.run(convert_model, parse(bytes(kept.moves)), WantedMoves)).moves
+    moves = await call.off_loop.run(moves_of, kept)
     if not moves:
         raise HttpError(409, f"Proposal {kept.id} changes nothing.")
     await call.refresh()
     kept.job = await order_moves(call, moves, order_of(call, options))
     return json_response(Accepted(kept.job, len(moves), 0, [], [], Plan(partitions=[])), 202)
+
+
+def moves_of(kept: Kept) -> list[WantedMove]:
+    """Return the moves between log directories of a proposal."""
+    return convert_model(parse(bytes(kept.moves)), WantedMoves).moves
 
 
 def _left(state: State, body: ProposalRequest) -> ProposalRequest:

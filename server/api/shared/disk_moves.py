@@ -55,6 +55,17 @@ async def order_moves(call: Call, moves: Sequence[WantedMove], event: MoveDisks)
 
     Each replica must be in its source now. Raises HttpError that names what is wrong.
     """
+    reply = await call.submit(_with_moves(event, await located(call, moves)))
+    if reply.refused:
+        raise HttpError(422, some([f"{replica}: {why}" for replica, why in reply.refused], NAMED, "; "))
+    return reply.job
+
+
+async def located(call: Call, moves: Sequence[WantedMove]) -> list[OrderedMove]:
+    """Return the moves with the present directories and sizes of the replicas.
+
+    Raises HttpError for those that are not in their source.
+    """
     found = await _find(call, moves)
     absent = [str(each.replica) for each in moves if each.replica not in found]
     if absent:
@@ -66,14 +77,10 @@ async def order_moves(call: Call, moves: Sequence[WantedMove], event: MoveDisks)
     ]
     if elsewhere:
         raise HttpError(409, f"{some(elsewhere, NAMED)}; propose again")
-    rows = [
+    return [
         OrderedMove(*each.replica, found[each.replica].path, each.target, found[each.replica].size)
         for each in moves
     ]
-    reply = await call.submit(_with_moves(event, rows))
-    if reply.refused:
-        raise HttpError(422, some([f"{replica}: {why}" for replica, why in reply.refused], NAMED, "; "))
-    return reply.job
 
 
 def _with_moves(event: MoveDisks, rows: Sequence[OrderedMove]) -> MoveDisks:

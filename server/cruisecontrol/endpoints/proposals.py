@@ -30,7 +30,7 @@ class ProposalsParameters(GoalParameters, kw_only=True):
         ),
     ] = False
     rebalance_disk: Annotated[
-        bool, Meta(description="Refused: directories of a broker are not evened out.")
+        bool, Meta(description="Even out the log directories within each broker, and nothing else.")
     ] = False
 
 

@@ -4,13 +4,14 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from server.api.shared.proposals import ProposalRequest
+from server.api.shared.proposals import DiskRequest, ProposalRequest
 from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint
+from server.cruisecontrol.shared.disk_results import DISK_GOALS
 from server.cruisecontrol.shared.elections import GOAL, elect_preferred
-from server.cruisecontrol.shared.errors import refused
+from server.cruisecontrol.shared.errors import bad_parameter
 from server.cruisecontrol.shared.optimization import Wanted, check_brokers, optimize
 from server.cruisecontrol.shared.parameters import Brokers, simple_name
-from server.cruisecontrol.shared.plan_parameters import PlanParameters
+from server.cruisecontrol.shared.plan_parameters import AtOnce, PlanParameters
 from server.cruisecontrol.shared.tasks import RunningTask
 
 
@@ -22,11 +23,9 @@ class RebalanceParameters(PlanParameters, kw_only=True):
     )
     ignore_proposal_cache: Annotated[bool, Meta(description="No effect: a rebalance plans anew.")] = False
     rebalance_disk: Annotated[
-        bool, Meta(description="Refused: directories of a broker are not evened out.")
+        bool, Meta(description="Even out the log directories within each broker, and nothing else.")
     ] = False
-    concurrent_intra_broker_partition_movements: Annotated[
-        int | None, Meta(description="No effect: no replica changes its directory.")
-    ] = None
+    concurrent_intra_broker_partition_movements: AtOnce = None
 
 
 async def rebalance(
@@ -34,11 +33,24 @@ async def rebalance(
 ) -> bytes:
     """Plan, and execute if it is no dry run. The plan of a dry run may be `reuse_ms` old."""
     if given.rebalance_disk:
-        raise refused("rebalance_disk: reassignd does not even out the log directories of a broker")
+        return await optimize(call, given, _of_disks(given, reuse_ms), task)
     if list(map(simple_name, given.goals)) == [simple_name(GOAL.name)]:
         return await elect_preferred(call, given, task)
     check_brokers(call.state, given.destination_broker_ids)
     return await optimize(call, given, Wanted(_wanted(call, given), evens=True, reuse_ms=reuse_ms), task)
+
+
+def _of_disks(given: RebalanceParameters, reuse_ms: int) -> Wanted:
+    """Return what evens out directories. Raises CruiseControlError for goals of another kind."""
+    known = {name.lower() for name in DISK_GOALS}
+    if others := [name for name in given.goals if simple_name(name) not in known]:
+        raise bad_parameter(
+            f"rebalance_disk=true has the goals {' and '.join(DISK_GOALS)}, not {others[0][:80]}."
+        )
+    if given.destination_broker_ids:
+        raise bad_parameter("rebalance_disk=true moves nothing to other brokers: no destination_broker_ids.")
+    at_once = given.concurrent_intra_broker_partition_movements
+    return Wanted(ProposalRequest(disks=DiskRequest()), reuse_ms=reuse_ms, goals=DISK_GOALS, at_once=at_once)
 
 
 def _wanted(call: CruiseControlCall, given: RebalanceParameters) -> ProposalRequest:

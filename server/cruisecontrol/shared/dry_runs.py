@@ -12,9 +12,17 @@ from msgspec.structs import asdict
 
 from controller.model.tasks import MOST_PLAN_CHARACTERS, DryRun
 from controller.state.state import State
-from server.api.resources.proposals import checked_entries
+from server.api.resources.proposals import checked_entries, moves_of
+from server.api.shared.disk_moves import located
 from server.api.shared.errors import HttpError
-from server.api.shared.proposals import Kept, ProposalFigures, ProposalRequest, ProposalState
+from server.api.shared.proposals import (
+    EMPTY,
+    DiskFigures,
+    Kept,
+    ProposalFigures,
+    ProposalRequest,
+    ProposalState,
+)
 from server.cruisecontrol.shared.call import CruiseControlCall
 from server.cruisecontrol.shared.plan_parameters import EXECUTION_ONLY, PlanParameters
 from server.cruisecontrol.shared.tasks import RunningTask, compressed, unpacked
@@ -33,10 +41,12 @@ class _Stored(Struct):
     created_ms: int
     seconds: float
     request: ProposalRequest
-    figures: ProposalFigures
+    figures: ProposalFigures | None
     plan: Raw
     rollback: Raw
     unsized: list[tuple[str, int]]
+    disks: DiskFigures | None = None
+    moves: Raw = Raw(b"null")
 
 
 def asked_of(call: CruiseControlCall, given: PlanParameters, task: RunningTask) -> str:
@@ -76,11 +86,14 @@ async def earlier_plan(call: CruiseControlCall, asked: str, most_ms: int) -> tup
         return None, f"proposal {run.proposal} was too large to be kept for so long, or is of another version"
     if kept.job is not None:
         return None, f"proposal {kept.id} was executed by job {kept.job}"
-    if kept.figures is None or not kept.figures.partitions:
+    if kept.disks is None and (kept.figures is None or not kept.figures.partitions):
         return kept, ""
     await call.call.refresh()
     try:
-        await call.call.off_loop.run(checked_entries, call.state, kept)
+        if kept.disks is not None:
+            await located(call.call, await call.call.off_loop.run(moves_of, kept))
+        else:
+            await call.call.off_loop.run(checked_entries, call.state, kept)
     except HttpError as error:
         return None, str(error)
     return kept, ""
@@ -114,7 +127,8 @@ def _at_hand(call: CruiseControlCall, run: DryRun) -> Kept | None:
 
 def _packed(kept: Kept, seconds: float) -> str:
     """Return the proposal as a text; an empty one if that would be too long for a record."""
-    if kept.figures is None or len(kept.plan) + len(kept.rollback) > MOST_BYTES:
+    has_plan = kept.figures is not None or kept.disks is not None
+    if not has_plan or len(kept.plan) + len(kept.rollback) + len(kept.moves) > MOST_BYTES:
         return ""
     stored = _Stored(
         list(kept.goals),
@@ -128,6 +142,8 @@ def _packed(kept: Kept, seconds: float) -> str:
         Raw(kept.plan),
         Raw(kept.rollback),
         sorted(kept.unsized or ()),
+        kept.disks,
+        Raw(kept.moves or b"null"),
     )
     text = compressed(msgspec.json.encode(stored))
     return text if len(text) <= MOST_PLAN_CHARACTERS else ""
@@ -147,9 +163,11 @@ def _restored(run: DryRun) -> Kept:
         stored.partitions,
         stored.seconds,
         figures=stored.figures,
+        disks=stored.disks,
         request=stored.request,
         plan=memoryview(bytes(stored.plan)),
         rollback=memoryview(bytes(stored.rollback)),
+        moves=EMPTY if stored.disks is None else memoryview(bytes(stored.moves)),
         unsized=set(stored.unsized),
         asked=run.asked,
     )

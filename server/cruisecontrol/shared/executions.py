@@ -8,8 +8,9 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 
+from controller.messages.disk_events import CancelMoves
 from controller.messages.events import AlterReassignments
-from controller.model.jobs import Job
+from controller.model.jobs import Job, JobKind
 from controller.model.tasks import task_of
 from controller.state.state import State
 from server.api.resources.reassignments import cancels_of_job
@@ -74,6 +75,8 @@ async def stop_executions(call: CruiseControlCall) -> list[Job]:
         call.room.stops += 1
         stopped = executions(call.state)
     for job in stopped:
+        if job.kind is JobKind.DISKS:
+            await call.call.submit(CancelMoves(job.id, call.call.requester))
         cancels = await cancels_of_job(call.call, job.id)
         if cancels:
             reply = await call.call.submit(AlterReassignments(cancels, requester=call.call.requester))

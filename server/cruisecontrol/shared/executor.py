@@ -4,6 +4,7 @@ Strimzi reads the bytes and the time of the start from it. Bytes are those that 
 counts only partitions that have ended.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from math import ceil
 from urllib.parse import parse_qs, urlsplit
@@ -11,7 +12,8 @@ from urllib.parse import parse_qs, urlsplit
 from msgspec import UNSET, Struct, UnsetType
 
 from common.tasks import in_slices
-from controller.model.cluster import Job, Partition, Reassignment
+from controller.model.cluster import Job, JobKind, Partition, Reassignment
+from controller.model.disks import MoveStage
 from controller.model.tasks import UserTask, task_of
 from controller.state.state import State
 from server.api.shared.job_rows import Job as JobRow
@@ -31,6 +33,7 @@ LISTED = 100
 IDLE = "NO_TASK_IN_PROGRESS"
 STARTING = "STARTING_EXECUTION"
 MOVING_REPLICAS = "INTER_BROKER_REPLICA_MOVEMENT_TASK_IN_PROGRESS"
+MOVING_BETWEEN_DIRECTORIES = "INTRA_BROKER_REPLICA_MOVEMENT_TASK_IN_PROGRESS"
 MOVING_LEADERS = "LEADER_MOVEMENT_TASK_IN_PROGRESS"
 STOPPING = "STOPPING_EXECUTION"
 
@@ -59,6 +62,12 @@ class ExecutorState(Struct, rename="camel"):
     num_total_leadership_movements: int | UnsetType = UNSET
     num_finished_leadership_movements: int | UnsetType = UNSET
     num_pending_leadership_movements: int | UnsetType = UNSET
+    num_total_intra_broker_partition_movements: int | UnsetType = UNSET
+    num_finished_intra_broker_partition_movements: int | UnsetType = UNSET
+    num_in_progress_intra_broker_partition_movements: int | UnsetType = UNSET
+    num_pending_intra_broker_partition_movements: int | UnsetType = UNSET
+    total_intra_broker_data_to_move: int | UnsetType = UNSET
+    finished_intra_broker_data_movement: int | UnsetType = UNSET
     total_data_to_move: int | UnsetType = UNSET
     finished_data_movement: int | UnsetType = UNSET
     in_progress_partition_movement: list[ExecutionTask] | UnsetType = UNSET
@@ -75,6 +84,10 @@ async def executor_state(call: CruiseControlCall, *, verbose: bool = False) -> E
     if not running:
         return ExecutorState(IDLE, recently_removed_brokers=removed)
     [row] = await job_rows(call.call, running[:1], await tally(call.call))
+    if running[0].kind is JobKind.DISKS:
+        shown = _of_disk_job(call.state, running[0], row)
+        shown.recently_removed_brokers = removed
+        return shown
     leaders = await call.room.leaderships.of(call.state, running[0])
     left = await _left(call.state, running[0])
     shown = _of_job(call.state, running[0], row, leaders, left)
@@ -126,19 +139,47 @@ def _task(row: _Row, state: str) -> ExecutionTask:
     return ExecutionTask(order.job, state, proposal, partition.leader)
 
 
-def _of_job(
-    state: State, job: Job, row: JobRow, leaders: LeaderMovements, left: Sequence[Reassignment]
-) -> ExecutorState:
+def _of_disk_job(state: State, job: Job, row: JobRow) -> ExecutorState:
+    """Return what a job of moves between log directories does; Strimzi reads `total_data_to_move` of all."""
+    total, finished = _megabytes(row)
+    ended = row.total - row.moving - row.waiting - row.queued
+    stages = state.disks.stages.get(job.id, Counter())
+    shown = ExecutorState(MOVING_BETWEEN_DIRECTORIES if row.moving or row.done else STARTING)
+    if MoveStage.RETURNING in stages and not {MoveStage.MOVING, MoveStage.WAITING} & stages.keys():
+        shown.state = STOPPING
+    shown.triggered_user_task_id, shown.triggered_task_reason = _trigger(state, job)
+    shown.num_total_intra_broker_partition_movements = row.total
+    shown.num_finished_intra_broker_partition_movements = ended
+    shown.num_in_progress_intra_broker_partition_movements = row.moving
+    shown.num_pending_intra_broker_partition_movements = row.waiting + row.queued
+    shown.total_data_to_move = shown.total_intra_broker_data_to_move = total
+    shown.finished_data_movement = shown.finished_intra_broker_data_movement = finished
+    return shown
+
+
+def _megabytes(row: JobRow) -> tuple[int, int]:
+    """Return what a job has to copy, and what it has copied."""
     copied = row.copied
     total = ceil(copied.total / MEGABYTE) if copied is not None and copied.total else 0
     finished = min(total, int(copied.bytes // MEGABYTE)) if copied is not None and copied.bytes else 0
+    return total, finished
+
+
+def _trigger(state: State, job: Job) -> tuple[str, str]:
+    """Return the task that has started the job, and its reason."""
     task = task_of(job.client_id)
     record = state.tasks.results.get(task)
     client = job.principal if record is None else record.client
+    return task, f"{_reason(record)} (Client: {client}, Date: {date(job.created_ms)})"
+
+
+def _of_job(
+    state: State, job: Job, row: JobRow, leaders: LeaderMovements, left: Sequence[Reassignment]
+) -> ExecutorState:
+    total, finished = _megabytes(row)
     return ExecutorState(
         _phase(row, left),
-        task,
-        f"{_reason(record)} (Client: {client}, Date: {date(job.created_ms)})",
+        *_trigger(state, job),
         row.total,
         row.total - row.moving - row.waiting - row.queued,
         row.moving,
@@ -146,8 +187,8 @@ def _of_job(
         leaders.total,
         leaders.finished,
         leaders.total - leaders.finished,
-        total,
-        finished,
+        total_data_to_move=total,
+        finished_data_movement=finished,
     )
 
 

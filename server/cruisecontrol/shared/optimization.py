@@ -20,13 +20,19 @@ from server.api.shared.errors import HttpError
 from server.api.shared.proposals import Kept, ProposalFigures, ProposalRequest, ProposalState
 from server.cruisecontrol.shared import goals, results
 from server.cruisecontrol.shared.call import CruiseControlCall
+from server.cruisecontrol.shared.disk_results import DiskAnswer, disk_answer, left_in_directories
 from server.cruisecontrol.shared.dry_runs import asked_of, earlier_plan, executed_run, shown_run
 from server.cruisecontrol.shared.errors import not_ready, refused, unknown_broker
 from server.cruisecontrol.shared.executions import make_way, turn_to_execute
 from server.cruisecontrol.shared.goals import Chosen, as_request, choose
 from server.cruisecontrol.shared.loads import Change, broker_rows, changes_of, planned_rows
 from server.cruisecontrol.shared.measuring import measure_unknown
-from server.cruisecontrol.shared.plan_parameters import PlanParameters, check_parameters, job_options
+from server.cruisecontrol.shared.plan_parameters import (
+    PlanParameters,
+    check_parameters,
+    disk_options,
+    job_options,
+)
 from server.cruisecontrol.shared.tasks import RunningTask
 
 POLL_SECONDS = 0.2
@@ -46,11 +52,15 @@ class Wanted(NamedTuple):
     demoted: frozenset[int] = frozenset()
     reuse_ms: int = 0
     """How old the plan of an equal dry run may be that answers a dry run."""
+    goals: Sequence[str] = ()
+    """The goals of a request that names none, instead of the default ones."""
+    at_once: int | None = None
+    """Replicas that may move between the log directories of a broker at once."""
 
     @property
     def mends(self) -> bool:
         """Whether the plan is there to meet the goals in the whole cluster."""
-        return self.evens or bool(self.leaving)
+        return self.evens or bool(self.leaving) or self.request.disks is not None
 
 
 class _Plan(NamedTuple):
@@ -77,11 +87,15 @@ async def optimize(
     stops = 0 if given.dryrun else await make_way(call, stop=given.stop_ongoing_execution)
     load = call.load
     has_load = goals.has_rates(load)
+    names = given.goals or wanted.goals
     chosen = choose(
-        given.goals, skip_hard=given.skip_hard_goal_check, assigner=given.kafka_assigner, has_load=has_load
+        names, skip_hard=given.skip_hard_goal_check, assigner=given.kafka_assigner, has_load=has_load
     )
-    request = as_request(chosen, wanted.request, has_load=has_load, evens=wanted.evens)
-    request.exclude_topics, request.skip_moving = given.excluded_topics or None, True
+    request = wanted.request
+    if request.disks is None:
+        request = as_request(chosen, request, has_load=has_load, evens=wanted.evens)
+        request.skip_moving = True
+    request.exclude_topics = given.excluded_topics or None
     kept, note, approved = await _plan(call, given, request, task, asked, wanted.reuse_ms)
     if approved:
         chosen = chosen._replace(skip_hard=True)
@@ -91,9 +105,10 @@ async def optimize(
         return body
     async with turn_to_execute(call, stops):
         await call.room.tasks.keep(task, body, executed_run(call.state, asked, task), executes=True)
-        if _figures(kept).partitions:
+        if changes_anything(kept):
             task.step = "submitting the plan"
-            await submit_kept(call.of_task(job_client_id(task.id)), kept, job_options(given))
+            options = job_options(given) if kept.disks is None else disk_options(given, wanted.at_once)
+            await submit_kept(call.of_task(job_client_id(task.id)), kept, options)
     return body
 
 
@@ -145,7 +160,8 @@ async def _computed(call: CruiseControlCall, request: ProposalRequest, task: Run
         if work is not None:
             await cancel(work)
         raise
-    _figures(kept)
+    if kept.disks is None:
+        _figures(kept)
     if kept.unsized:
         kept.unsized = await call.call.off_loop.run(_copied_unsized, kept.unsized, kept)
     return kept
@@ -172,6 +188,8 @@ async def _begun(call: CruiseControlCall, request: ProposalRequest, task: Runnin
 
 
 def _left_out(kept: Kept) -> list[str]:
+    if kept.disks is not None:
+        return left_in_directories(kept.disks)
     figures = _figures(kept)
     if not figures.left_out_partitions:
         return []
@@ -189,9 +207,14 @@ async def _answer(
     notes: Sequence[str],
     load: LoadSummary,
 ) -> bytes:
-    figures = _figures(kept)
     now = await broker_rows(call.room)
     milliseconds = round(1000 * call.store.shown(kept).seconds)
+    if (disks := kept.disks) is not None:
+        topics = len(call.state.cluster.partitions)
+        shown = DiskAnswer(given, chosen, disks, notes, topics, milliseconds)
+        changes = _changes(kept) if given.verbose else None
+        return await call.call.off_loop.run(disk_answer, shown, now, changes)
+    figures = _figures(kept)
 
     def compute() -> bytes:
         changes = _changes(kept)
@@ -223,8 +246,13 @@ def _figures(kept: Kept) -> ProposalFigures:
     return kept.figures
 
 
+def changes_anything(kept: Kept) -> bool:
+    """Return whether the plan moves something. Raises CruiseControlError if there is none."""
+    return bool(kept.disks.moves if kept.disks is not None else _figures(kept).partitions)
+
+
 def _changes(kept: Kept) -> list[Change]:
-    if not _figures(kept).partitions:
+    if not changes_anything(kept):
         return []
     plan, rollback = (read_plan(parse(bytes(each))) for each in (kept.plan, kept.rollback))
     return changes_of(plan, rollback)

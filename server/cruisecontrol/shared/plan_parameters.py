@@ -22,6 +22,9 @@ STRATEGIES = (
 Count = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 
 
+AtOnce = Annotated[Count | None, Meta(description="Limit B of the job that moves between directories.")]
+
+
 class GoalParameters(Parameters, kw_only=True):
     """What the plan depends on, and how it is told."""
 
@@ -91,6 +94,7 @@ EXECUTION_ONLY = frozenset({
     "concurrent_partition_movements_per_broker", "max_partition_movements_in_cluster",
     "concurrent_leader_movements", "broker_concurrent_leader_movements", "replication_throttle",
     "replica_movement_strategies", "execution_progress_check_interval_ms", "ignore_proposal_cache",
+    "concurrent_intra_broker_partition_movements",
 })  # fmt: skip
 """Parameters that do not change the plan: an execution may have others than its dry run."""
 
@@ -113,6 +117,14 @@ def job_options(given: PlanParameters) -> JobOptions:
         "L": given.concurrent_leader_movements,
     }
     options = JobOptions(limits=",".join(f"{name}={each}" for name, each in limits.items() if each))
+    if given.replication_throttle is not None:
+        options.throttle = given.replication_throttle
+    return options
+
+
+def disk_options(given: PlanParameters, at_once: int | None) -> JobOptions:
+    """Return the limit and the throttle of a job that moves replicas between log directories."""
+    options = JobOptions(limits=f"B={at_once}" if at_once else "")
     if given.replication_throttle is not None:
         options.throttle = given.replication_throttle
     return options

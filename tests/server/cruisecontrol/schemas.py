@@ -201,6 +201,9 @@ _EXECUTOR_COUNTS = (
     "numTotalPartitionMovements", "numFinishedPartitionMovements", "numInProgressPartitionMovements",
     "numPendingPartitionMovements", "numTotalLeadershipMovements", "numFinishedLeadershipMovements",
     "numPendingLeadershipMovements",
+    "numTotalIntraBrokerPartitionMovements", "numFinishedIntraBrokerPartitionMovements",
+    "numInProgressIntraBrokerPartitionMovements", "numPendingIntraBrokerPartitionMovements",
+    "totalIntraBrokerDataToMove", "finishedIntraBrokerDataMovement",
     "totalDataToMove", "finishedDataMovement", "maximumConcurrentPartitionMovementsPerBroker",
 )  # fmt: skip
 STATE = record(
@@ -226,7 +229,8 @@ STATE = record(
             | dict.fromkeys(_EXECUTOR_COUNTS, INT),
             state=one_of(
                 "NO_TASK_IN_PROGRESS", "STARTING_EXECUTION", "STOPPING_EXECUTION",
-                "INTER_BROKER_REPLICA_MOVEMENT_TASK_IN_PROGRESS", "LEADER_MOVEMENT_TASK_IN_PROGRESS",
+                "INTER_BROKER_REPLICA_MOVEMENT_TASK_IN_PROGRESS",
+                "INTRA_BROKER_REPLICA_MOVEMENT_TASK_IN_PROGRESS", "LEADER_MOVEMENT_TASK_IN_PROGRESS",
             ),
             recentlyRemovedBrokers=many(INT),
             recentlyDemotedBrokers=many(INT),
@@ -274,6 +278,7 @@ SHAPES: Mapping[str, Shape] = {
     "POST rebalance": OPTIMIZATION,
     "POST add_broker": OPTIMIZATION,
     "POST remove_broker": OPTIMIZATION,
+    "POST remove_disks": OPTIMIZATION,
     "POST demote_broker": OPTIMIZATION,
     "POST topic_configuration": OPTIMIZATION,
     "POST fix_offline_replicas": OPTIMIZATION,

@@ -68,8 +68,6 @@ async def test_names_and_truth_values_have_no_case(client: CruiseControlClient) 
         ),
         ("POST rebalance?goals=NoGoal", 400, "There is no goal 'NoGoal'; known: RackAwareGoal"),
         ("POST rebalance?replica_movement_strategies=Fast", 400, "There is no strategy 'Fast'"),
-        ("POST rebalance?rebalance_disk=true", 500, "rebalance_disk: reassignd does not even out"),
-        ("POST remove_disks?brokerid_and_logdirs=1-/a", 500, "does not empty the log directories"),
     ],
 )
 async def test_a_wrong_request_is_told_what_is_wrong(
