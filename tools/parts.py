@@ -3,7 +3,8 @@
 * `static`: formatting, types, layers, generated files and the site of the documents.
 * `unit`: the unit tests.
 * `test`: both, the contract of all backends, the planner on a real Spark, and a tour of each mode.
-* `all`: all tests, with coverage of the unit tests, and property tests with all their examples.
+* `all`: all tests, with coverage of the unit tests, and property tests with all their examples: in parts of
+  their own, because coverage makes them two to three times as slow.
 
 Parts start in the order of their suite, unless something that they need is missing. So what takes long, or is
 needed by others, stands first.
@@ -24,6 +25,11 @@ FOLDERS = {
     "reassignd": "tests/reassignd tests/tools tests/campaigns tests/documents tests/deploy",
 }
 """Tests that need no other program. Each part collects only its own tests."""
+
+WITH_PROPERTIES = ("core", "backends", "server")
+"""The folders that have property tests."""
+
+UNIT = "not whole and not spark and not tour"
 
 REAL = ("tests/upstream", "tests/zookeeper", "tests/clients")
 """Tests with Kafka, ZooKeeper and Kafka's clients."""
@@ -46,13 +52,12 @@ class Part(NamedTuple):
     """It waits for brokers most of the time, and may run beside as many others as there are cores."""
 
 
-def _unit(options: str = "", environment: dict[str, str] | None = None) -> list[Part]:
-    command = f"{PYTEST} -m 'not whole and not spark and not tour' {options}"
+def _unit(options: str = "") -> list[Part]:
     return [
         Part(
             f"unit-{name}",
-            f"{command} {paths}",
-            environment={"COVERAGE_FILE": f".coverage.unit-{name}"} | (environment or {}),
+            f"{PYTEST} -m '{UNIT}' {options} {paths}",
+            environment={"COVERAGE_FILE": f".coverage.unit-{name}"},
         )
         for name, paths in FOLDERS.items()
     ]
@@ -112,7 +117,15 @@ ALL = [
         )
         for name, paths in FOLDERS.items()
     ),
-    *_unit("--cov --cov-report= --cov-fail-under=0", ALL_EXAMPLES),
+    *(
+        Part(
+            f"properties-{name}",
+            f"{PATIENT} -m '(hypothesis or sampled) and {UNIT}' {FOLDERS[name]}",
+            environment=ALL_EXAMPLES,
+        )
+        for name in WITH_PROPERTIES
+    ),
+    *_unit("--cov --cov-report= --cov-fail-under=0"),
     Part("coverage", COVERAGE, tuple(f"unit-{name}" for name in FOLDERS)),
     *_static("packages"),
 ]

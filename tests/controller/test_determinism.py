@@ -7,6 +7,8 @@ from collections.abc import Callable
 from hashlib import sha256
 from random import Random
 
+import pytest
+
 from controller.gateway.events import Measured, Unreachable
 from controller.messages.event import AnyEvent
 from controller.messages.events import AlterReassignments, DeleteTopics, ElectionType, ElectLeaders, Stalled
@@ -79,6 +81,7 @@ def main() -> None:
     sys.stdout.write(sha256(told.encode()).hexdigest())
 
 
+@pytest.mark.sampled
 def test_decisions_do_not_depend_on_the_hash_seed() -> None:
     command = [sys.executable, "-m", __name__]
     running = [

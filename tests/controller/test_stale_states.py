@@ -357,6 +357,7 @@ def test_every_event_class_is_covered() -> None:
     assert {type(event) for event in EVENTS} == machine._HANDLERS.keys()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("change", "passage"),
     [*product(CHANGES, [restarted, took_over, polled_in_part]), (unchanged, polled_before_deletion)],
@@ -382,6 +383,7 @@ def test_a_gateway_accepts_every_event_after_changes_during_its_downtime(
 LOST = [["bar-1", "bar-0"], ["foo-2"], ["bar-1", "bar-0", "foo-2", "foo-1", "foo-0"]]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("event", "lost", "started"),
     some([*product(EVENTS, LOST, [False, True])], "lost"),

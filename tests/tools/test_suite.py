@@ -1,4 +1,5 @@
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -6,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.parts import FOLDERS, REAL, SUITES, Part
+from tools.parts import FOLDERS, REAL, SUITES, WITH_PROPERTIES, Part
 from tools.suite import ROOT, Suite
 from tools.waiting import wait_until
 
@@ -78,6 +79,16 @@ def test_each_folder_of_tests_is_in_a_part() -> None:
     folders = {f"tests/{path.parent.name}" for path in ROOT.glob("tests/*/__init__.py")}
     files = {f"tests/{path.name}" for path in ROOT.glob("tests/test_*.py")}
     assert covered == folders | files
+
+
+def test_tests_with_examples_run_all_of_them_in_a_part() -> None:
+    folders = {path for name in WITH_PROPERTIES for path in FOLDERS[name].split()}
+    selected = re.compile("^(@given|@pytest.mark.sampled|class .*RuleBasedStateMachine)", re.MULTILINE)
+    for path in ROOT.glob("tests/**/test_*.py"):
+        text = path.read_text("utf-8")
+        if "\n@given" in text or "\nfrom tests.examples import" in text:
+            assert "/".join(path.relative_to(ROOT).parts[:2]) in folders
+            assert selected.search(text), path
 
 
 def test_a_part_needs_only_parts_above_it() -> None:
