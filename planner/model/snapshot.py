@@ -133,6 +133,8 @@ class Partition(NamedTuple):
     """Those of `replicas` whose log directory has failed, although their broker is live."""
     load: Load | None = None
     """None if nothing of it is known."""
+    next_dirs: tuple[str | None, ...] = ()
+    """The directory to which each of `replicas` moves on its broker, None where it stays; empty: all stay."""
 
     @property
     def sizes(self) -> tuple[int | None, ...] | None:
@@ -333,6 +335,7 @@ PARTITION_FIELDS: Mapping[str, Check] = {
     "tiered": _FLAG,
     "meanwhile": _REPLICAS,
     "failed": _REPLICAS,
+    "next_dirs": (_are_texts, "a list of paths, or null"),
 }
 PARTITION_DEFAULTS: TableRow = {**Partition._field_defaults, "sizes": None}
 CLUSTER_FIELDS: Mapping[str, Check] = {
@@ -382,12 +385,12 @@ class _Reading:
         values = _checked(row, PARTITION_FIELDS, PARTITION_DEFAULTS)
         shared = self._shared
         topic = values["topic"] = shared.setdefault(values["topic"], values["topic"])
-        for name in ("replicas", "isr", "target", "log_dirs", "meanwhile", "failed"):
+        for name in ("replicas", "isr", "target", "log_dirs", "meanwhile", "failed", "next_dirs"):
             if (value := values[name]) is not None:
                 value = tuple(value)
                 values[name] = shared.setdefault(value, value)
-        for name in ("sizes", "log_dirs"):
-            if (value := values[name]) is not None and len(value) != len(values["replicas"]):
+        for name in ("sizes", "log_dirs", "next_dirs"):
+            if (value := values[name]) not in (None, ()) and len(value) != len(values["replicas"]):
                 raise ValueError(f"'{name}' has {len(value)} entries for {len(values['replicas'])} replicas")
         sizes = packed(values.pop("sizes"))
         partition = Partition(**values, packed_sizes=sizes, load=_load(row))
@@ -483,7 +486,7 @@ def _rows_of(snapshot: Snapshot) -> Iterator[dict[str, Any]]:
         del row["packed_sizes"]
         if (load := row.pop("load")) is not None:
             row.update(zip(LOAD_COLUMNS, load, strict=True))
-        for name in ("meanwhile", "failed"):
+        for name in ("meanwhile", "failed", "next_dirs"):
             if not row[name]:
                 del row[name]
         yield row
@@ -503,7 +506,7 @@ def _write_parquet(rows: list[dict[str, Any]], path: Path) -> None:
         **dict.fromkeys(("bytes", "disk_bytes"), pa.int64()),
         **dict.fromkeys(LOAD_COLUMNS, pa.float64()),
         "sizes": pa.list_(pa.int64()),
-        "log_dirs": pa.list_(pa.string()),
+        **dict.fromkeys(("log_dirs", "next_dirs"), pa.list_(pa.string())),
     }
     columns = {name: pa.array([row.get(name) for row in rows], kind) for name, kind in kinds.items()}
     dirs = (row.get(DIRS) for row in rows)

@@ -37,6 +37,7 @@ CLUSTER = Snapshot(
             packed_sizes=packed((9, None)),
             log_dirs=("/a", None),
             tiered=True,
+            next_dirs=("/b", None),
         ),
         ("hot", 0): Partition("hot", 0, (1,), (1,), 1, load=Load(1.5, None, 0.0, 1e12)),
     },
@@ -106,6 +107,10 @@ def test_a_size_that_is_not_known_differs_from_an_empty_partition(tmp_path: Path
         (json.dumps(PARTITION | {"min_isr": 0}), ":2: 'min_isr' is 0, expected a number from 1"),
         (json.dumps(PARTITION | {"sizes": [1, 2]}), ":2: 'sizes' has 2 entries for 1 replica"),
         (json.dumps(PARTITION | {"sizes": [-1]}), ":2: 'sizes' is [-1], expected a list of numbers from 0"),
+        (
+            json.dumps(PARTITION | {"next_dirs": ["/a", "/b"]}),
+            ":2: 'next_dirs' has 2 entries for 1 replica",
+        ),
         (json.dumps(PARTITION | {"log_dirs": [1]}), ":2: 'log_dirs' is [1], expected a list of paths"),
         (json.dumps(PARTITION | {"tiered": 1}), ":2: 'tiered' is 1, expected true or false"),
         (

@@ -37,6 +37,8 @@ class BrokerDirs:
         self.place_of = {path: place for place, path in enumerate(self.paths)}
         self.replicas: list[HeldReplica] = []
         self.unknown_sizes = 0
+        self._expected = [0] * len(known)
+        """Bytes that moves under way bring to each directory, less those that they take."""
 
     @cached_property
     def totals(self) -> tuple[int, ...]:
@@ -44,6 +46,14 @@ class BrokerDirs:
         if self.unlimited:
             return (UNLIMITED,) * len(self.dirs)
         return tuple(each.total if is_sized(each) and each.total else 0 for each in self.dirs)
+
+    def expect(self, source: int, target: int, size: int) -> int:
+        """Count a replica that is being moved in its target. Return where it counts."""
+        if UNKNOWN_DIR in {source, target}:
+            return source
+        self._expected[source] -= size
+        self._expected[target] += size
+        return target
 
     @cached_property
     def used(self) -> tuple[int, ...]:
@@ -55,7 +65,8 @@ class BrokerDirs:
                     held[each.place] += each.size
             return tuple(held)
         return tuple(
-            max(0, total - (each.usable or 0)) for total, each in zip(self.totals, self.dirs, strict=True)
+            max(0, total - (each.usable or 0) + more) if total else 0
+            for total, each, more in zip(self.totals, self.dirs, self._expected, strict=True)
         )
 
     @property
@@ -101,13 +112,17 @@ def _add(held: Mapping[int, BrokerDirs], key: TOPIC_PARTITION, row: Partition, r
         size = None if sizes is None else sizes[position]
         path = None if log_dirs is None else log_dirs[position]
         place = UNKNOWN_DIR if path is None else dirs.place_of.get(path, UNKNOWN_DIR)
+        bytes_ = row.size if size is None else size
         why = reason
-        if reason is None and broker in row.failed:
+        if row.next_dirs and (target := row.next_dirs[position]) is not None:
+            place = dirs.expect(place, dirs.place_of.get(target, UNKNOWN_DIR), bytes_)
+            why = reason if reason == NOT_CHOSEN else "being moved to another directory, where they count"
+        elif reason is None and broker in row.failed:
             why = "their log directory has failed"
         elif reason is None and place == UNKNOWN_DIR:
             why = "their log directory is not known"
         dirs.unknown_sizes += size is None
-        dirs.replicas.append(HeldReplica(key, row.size if size is None else size, place, why))
+        dirs.replicas.append(HeldReplica(key, bytes_, place, why))
 
 
 def _reason(row: Partition, goal: DiskGoal) -> str | None:

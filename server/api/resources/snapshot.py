@@ -9,9 +9,11 @@ from starlette.responses import Response
 
 from controller.execution.cordons import is_cordoned
 from controller.model.cluster import Partition
+from controller.model.disks import BrokerReplica, MoveStage
 from controller.model.load import Loads
 from controller.model.replicas import NOTHING_STORED, StoredReplicas, TopicPartition
 from controller.state.cluster import Disk, total_bytes
+from controller.state.disks import Moves
 from controller.state.state import State
 from controller.views.reassignments import ends_of
 from server.api.shared.answers import json_lines
@@ -92,6 +94,10 @@ class SnapshotPartition(Struct, tag_field="kind", tag="partition", omit_defaults
     failed: Annotated[
         Replicas,
         Meta(description="Replicas whose log directory has failed, although their broker is live."),
+    ] = ()
+    next_dirs: Annotated[
+        tuple[str | None, ...],
+        Meta(description="The log directory to which each replica moves on its broker; null where it stays."),
     ] = ()
     bytes_in: Annotated[float | None, Meta(description="What producers write.")] = field(
         name="in", default=None
@@ -174,6 +180,7 @@ def _partitions(
     """
     cluster, stored_of = state.cluster, sizes.stored
     min_isr, tiered = state.settings.min_isr(topic), state.settings.is_tiered(topic)
+    moving = state.disks.open
     for partition in partitions:
         if topic not in cluster.topics:
             return
@@ -196,7 +203,18 @@ def _partitions(
             tiered,
             () if target is None and not partition.moving else _meanwhile(state, partition, target),
             cluster.failed_replicas(partition) if key in cluster.failed else (),
+            _next_dirs(moving, key, current) if moving else (),
         )
+
+
+def _next_dirs(moving: Moves, key: TopicPartition, current: Replicas) -> tuple[str | None, ...]:
+    """Return where each replica moves to; a cancelled move returns to its source."""
+    moves = [moving.get(BrokerReplica(*key, broker)) for broker in current]
+    if not any(moves):
+        return ()
+    return tuple(
+        move and (move.source if move.stage is MoveStage.RETURNING else move.target) for move in moves
+    )
 
 
 def _stored(

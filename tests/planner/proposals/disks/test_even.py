@@ -101,6 +101,21 @@ def test_replicas_that_cannot_move_stay_and_are_named(fields: dict[str, Any], re
     assert [(each.partition, each.reason) for each in found.left_out] == [(3, reason)]
 
 
+def test_replicas_that_are_being_moved_count_where_they_will_be() -> None:
+    snapshot = disks(a=[10] * 6, b=[])
+    for number in range(3):
+        snapshot = with_row(snapshot, number, next_dirs=("/b",))
+    assert not proposed(snapshot).moves
+    found = proposed(snapshot, empty=["1:/a"])
+    assert [number for number, *_ in moved(found)] == [3, 4, 5]
+    assert [(each.before, each.after, each.replicas_after) for each in found.dirs] == [
+        (30, 0, 0),
+        (30, 60, 6),
+    ]
+    back = proposed(snapshot, empty=["1:/b"])
+    assert {each.reason for each in back.left_out} == {"being moved to another directory, where they count"}
+
+
 def test_only_chosen_topics_and_partitions_move() -> None:
     snapshot = disks(a=[10] * 6, b=[])
     assert moved(proposed(snapshot, partitions=[("foo", 4)])) == [(4, "/a", "/b")]

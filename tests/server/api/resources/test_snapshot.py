@@ -5,6 +5,7 @@ import json
 from controller.messages.events import LogDirFailed
 from controller.model.cluster import Config, ResourceType
 from controller.model.configs import CORDONED_LOG_DIRS, EXCLUDED_BROKERS
+from controller.model.disks import DiskMove, MoveStage
 from controller.model.replicas import StoredReplicas
 from controller.state.cluster import Disk
 from planner.model.snapshot import parse_snapshot
@@ -63,6 +64,19 @@ async def test_brokers_of_this_process_tell_their_directories() -> None:
     client.serve(brokers=Owned())
     lines = (await client.raw("GET", "/v1/snapshot")).text.splitlines()
     assert json.loads(lines[1])["dirs"] == {"/a": {"total": None, "usable": None, "cordoned": False}}
+
+
+async def test_moves_between_directories_are_told() -> None:
+    client = ApiClient()
+    state = client.controller.state
+    moving = DiskMove(1, "foo", 2, 2, "/a", "/b", 100, MoveStage.MOVING)
+    state.put(moving)
+    state.put(moving._replace(broker=3, stage=MoveStage.RETURNING))
+    state.put(moving._replace(partition=1, stage=MoveStage.DONE))
+    lines = (await client.raw("GET", "/v1/snapshot")).text.splitlines()
+    assert json.loads(lines[-1])["next_dirs"] == [None, "/b", "/a"]
+    assert "next_dirs" not in json.loads(lines[-2])
+    assert parse_snapshot("x", map(str.encode, lines)).partitions["foo", 2].next_dirs == (None, "/b", "/a")
 
 
 async def test_brokers_that_get_nothing_are_marked() -> None:
