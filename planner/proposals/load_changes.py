@@ -17,20 +17,25 @@ from planner.proposals.problem.table import per_broker
 from planner.proposals.result import BrokerChange, CarriedLoad, LoadChange, in_units
 
 
-def load_changes(problem: Problem, after: Ints, brokers: Sequence[BrokerChange]) -> tuple[LoadChange, ...]:
-    """Return the loads of the goal before the plan, and with the replica lists `after`."""
+def load_changes(
+    problem: Problem, after: Ints, leaders: Ints, brokers: Sequence[BrokerChange]
+) -> tuple[LoadChange, ...]:
+    """Return the loads of the goal before the plan, and with the replica lists `after` and these leaders."""
     loads = *replica_loads(problem.goal), *leader_loads(problem.goal)
-    return tuple(_change(problem, each, after, brokers) for each in loads)
+    return tuple(_change(problem, each, after, leaders, brokers) for each in loads)
 
 
-def _change(problem: Problem, load: LoadName, after: Ints, brokers: Sequence[BrokerChange]) -> LoadChange:
+def _change(
+    problem: Problem, load: LoadName, after: Ints, leaders: Ints, brokers: Sequence[BrokerChange]
+) -> LoadChange:
     table = problem.table
     weights, ranges = weights_of(table, problem.goal, load), allowed_ranges(problem, load)
-    then = after[:, :1] if load in LEADER_LOADS else after
+    then = leaders[:, None] if load in LEADER_LOADS else after
     if load == "bytes":  # Replicas that stay have sizes of their own.
         amounts = {each.broker: (each.before.bytes, each.after.bytes) for each in brokers}
     else:
-        sums = (_carried(problem, load, lists).tolist() for lists in (table.replicas, after))
+        states = (table.replicas, table.led_by), (after, leaders)
+        sums = (_carried(problem, load, *state).tolist() for state in states)
         amounts = dict(zip(table.brokers.tolist(), zip(*sums, strict=True), strict=True))
     carried = []
     for position, broker in enumerate(table.brokers.tolist()):
@@ -44,10 +49,10 @@ def _change(problem: Problem, load: LoadName, after: Ints, brokers: Sequence[Bro
     return LoadChange(load, tuple(carried))
 
 
-def _carried(problem: Problem, load: LoadName, lists: Ints) -> Ints:
+def _carried(problem: Problem, load: LoadName, lists: Ints, leaders: Ints) -> Ints:
     table = problem.table
     if load in LEADER_LOADS:
-        return led_load(table, problem.goal, load, table.factor >= 0, lists)
+        return led_load(table, problem.goal, load, table.factor >= 0, lists, leaders)
     return per_broker(lists, weights_of(table, problem.goal, load), len(table.brokers))
 
 

@@ -45,7 +45,7 @@ def outcome(problem: Problem, solution: Solution) -> Proposal:
         _below_min_isr(table, before[changed], after[changed], changed),
         solution.notes,
         0 if solution.elected is None else int(solution.elected.sum()),
-        load_changes(problem, after, brokers),
+        load_changes(problem, after, np.where(changed, after[:, 0], table.led_by), brokers),
         solution.bytes_estimate,
         elects=solution.elected is not None,
     )

@@ -38,6 +38,7 @@ def as_dict(proposal: Proposal) -> dict[str, Any]:
         "fewest_bytes_proven": proposal.fewest_bytes_proven,
         "leader_changes": proposal.leader_changes,
         "elections": proposal.elections,
+        "elects": proposal.elects,
         "bytes_estimate": proposal.bytes_estimate,
         "loads": [_load_dict(each) for each in proposal.loads],
         "in_sync_loss": proposal.in_sync_loss._asdict(),

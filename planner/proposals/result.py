@@ -143,7 +143,7 @@ class Proposal(NamedTuple):
     bytes_estimate: int = 0
     """The least bytes for even loads if replicas could be divided; 0 if it is not known."""
     elects: bool = False
-    """The job of the plan elects the preferred leaders, since brokers are demoted."""
+    """The job of the plan elects the preferred leaders: it demotes brokers, or evens out loads of leaders."""
     partial: bool = False
     """The plan comes nearer to the goal, but does not reach it."""
 

@@ -160,7 +160,7 @@ def submit_plan(placing: "Placing", proposal: Proposal, execution: Execution, sh
             throttle=execution.throttle,
             limits=execution.limits,
             paused=execution.paused or None,
-            elect=bool(placing.goal.demote) or None,
+            elect=proposal.elects or None,
             until_ms=execution.until,
         )
     except UnreachableError:

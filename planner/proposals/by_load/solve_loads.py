@@ -11,6 +11,7 @@ from planner.proposals.problem.disk_levels import disk_levels, relief_notes
 from planner.proposals.problem.goal import Problem, ProposalError
 from planner.proposals.problem.layout import layout_of
 from planner.proposals.problem.loads import leader_loads, relieved_of, replica_loads
+from planner.proposals.problem.table import IN_SYNC
 from planner.proposals.solver.class_flow import Input
 from planner.proposals.solver.leaders import taken_over
 from planner.proposals.solver.notes import disk_notes, rack_notes
@@ -78,6 +79,23 @@ class _LoadSolver(Solver):
             return within_budget(self._problem, given, fits)
         found = balanced_sets(self._problem, given)
         return found, Fraction(0) if fits(found.sets) else None
+
+    def _finish(self, lists: Ints, placed: Placed, widened: int) -> Solution:
+        """Choose the leaders, who are elected: without that, loads of leaders would stay where they are."""
+        solution = super()._finish(lists, placed, widened)
+        if solution.elected is not None or not leader_loads(self._goal):
+            return solution
+        return solution._replace(elected=self._wrongly_led(solution.lists))
+
+    def _wrongly_led(self, lists: Ints) -> Flags:
+        """Return the partitions whose list stays, and whose preferred leader can lead, but does not."""
+        table = self._problem.table
+        free, leader = table.free, table.leader[table.free]
+        if not self._goal.even_leaders:
+            return np.zeros(len(lists), np.bool_)
+        able = (table.state[free][:, 0] == IN_SYNC) & self._layout.usable[lists[:, 0]]
+        wrong: Flags = (leader >= 0) & (leader != lists[:, 0]) & able & table.unchanged(lists)
+        return wrong
 
     def _leaders(self, lists: Ints, sets: Ints, able: Flags) -> Ints:
         if not leader_loads(self._goal):

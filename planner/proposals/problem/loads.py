@@ -177,14 +177,14 @@ def on_replicas(table: Table, goal: Goal, load: LoadName, rows: Flags) -> Ints:
 
 
 def on_leaders(table: Table, goal: Goal, load: LoadName, rows: Flags) -> Ints:
-    """Return a load of leaders of each broker by these rows, as their lists are."""
-    return led_load(table, goal, load, rows, table.replicas[rows])
+    """Return a load of leaders of each broker by these rows, as they are led now."""
+    return led_load(table, goal, load, rows, table.replicas[rows], table.led_by[rows])
 
 
-def led_load(table: Table, goal: Goal, load: LoadName, rows: Flags, lists: Ints) -> Ints:
-    """Return a load of leaders of each broker by these rows with other lists, padded with -1."""
+def led_load(table: Table, goal: Goal, load: LoadName, rows: Flags, lists: Ints, leaders: Ints) -> Ints:
+    """Return a load of leaders of each broker by these rows, if they have these lists and leaders."""
     size = len(table.brokers)
-    led = per_broker(lists[:, :1], weights_of(table, goal, load)[rows], size)
+    led = per_broker(leaders[:, None], weights_of(table, goal, load)[rows], size)
     return led + per_broker(lists, following_weights(table, goal, load)[rows], size)
 
 

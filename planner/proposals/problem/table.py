@@ -170,6 +170,12 @@ class Table(NamedTuple):
         """Number of partitions."""
         return len(self.partition)
 
+    @property
+    def led_by(self) -> Ints:
+        """The present leader of each partition; the preferred one where no replica leads."""
+        leaders: Ints = np.where(self.leader >= 0, self.leader, self.replicas[:, 0])
+        return leaders
+
     def name(self, row: int) -> TOPIC_PARTITION:
         """Return the topic and partition of a row."""
         return self.topics[self.topic[row]], int(self.partition[row])
@@ -178,6 +184,12 @@ class Table(NamedTuple):
         """Return the replica list of a row."""
         slots = self.replicas[row]
         return tuple(self.brokers[slots[slots >= 0]].tolist())
+
+    def unchanged(self, lists: Ints) -> Flags:
+        """Return which of the partitions that may change keep their list; `lists` has a row for each."""
+        before, added = self.replicas[self.free], lists[:, self.replicas.shape[1] :]
+        same: Flags = (lists[:, : before.shape[1]] == before).all(axis=1) & (added < 0).all(axis=1)
+        return same
 
     def after(self, sets: Ints) -> "Table":
         """Return the table with these replicas of the partitions that may change, padded with -1."""

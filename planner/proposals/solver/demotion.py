@@ -73,10 +73,8 @@ def with_demoted_last(found: Handover, lists: Ints, demoted: Flags) -> Ints:
 
 def elections(found: Handover, table: Table, lists: Ints) -> Flags:
     """Return the partitions whose list stays as it is, and whose preferred leader is only to be elected."""
-    before = table.replicas[table.free]
-    same = (lists[:, : before.shape[1]] == before).all(axis=1) & (lists[:, before.shape[1] :] < 0).all(axis=1)
-    result: Flags = found.possible & same
-    return result
+    elected: Flags = found.possible & table.unchanged(lists)
+    return elected
 
 
 def kept_leaderships(found: Handover, problem: Problem, sets: Ints, leaders: Ints) -> tuple[LeftOut, ...]:

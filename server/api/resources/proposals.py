@@ -156,7 +156,7 @@ async def submit_kept(call: Call, kept: Kept, options: JobOptions) -> Response:
         await alter_excluded(call, exclude, allow)
         notes = await follow_cordons(call, exclude, allow)
         try:
-            elects = replace(options, elect=options.elect or bool(kept.request.demote))
+            elects = replace(options, elect=options.elect or kept.figures.elects)
             kept.job, answer = await submit_entries(call, entries, elects, notes)
         except HttpError:
             await alter_excluded(call, allow, exclude)

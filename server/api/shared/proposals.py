@@ -342,6 +342,9 @@ class ProposalFigures(Struct):
     left_out_partitions: int
     summary: Annotated[list[str], Meta(description="The proposal in words.")]
     forecast: ProposalForecast | None
+    elects: Annotated[
+        bool, Meta(description="Whether the job of the plan elects the preferred leaders of its partitions.")
+    ] = False
 
 
 class DiskMove(Struct):

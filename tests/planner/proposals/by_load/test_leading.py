@@ -33,3 +33,25 @@ def test_a_replica_that_is_not_in_sync_does_not_take_over() -> None:
 def test_leaders_stay_where_no_broker_may_take_over() -> None:
     goal = read_goal_options(["balance"], {"by": "out", "exclude_brokers": "1,2"}).goal
     assert not propose(problem_of(HOT, goal)).changes
+
+
+LED_BY_1 = loaded(cluster("--", (1, 2), (2, 1)), 60, 60)
+LED_BY_1.partitions["foo", 1] = LED_BY_1.partitions["foo", 1]._replace(leader=1)
+
+
+def test_a_preferred_leader_that_does_not_lead_is_elected() -> None:
+    proposal = led(LED_BY_1)
+    assert [(key.partition, after) for key, after in proposal.changes.items()] == [(1, (2, 1))]
+    assert (proposal.elects, proposal.elections, proposal.leader_changes) == (True, 1, 0)
+    assert [(each.before, each.after) for each in proposal.loads[0].brokers] == [(120, 60), (0, 60)]
+
+
+def test_a_preferred_leader_that_is_not_in_sync_is_not_elected() -> None:
+    proposal = led(failing(LED_BY_1, behind={1: {2}}))
+    assert not proposal.changes
+    assert [(each.before, each.after) for each in proposal.loads[0].brokers] == [(120, 120), (0, 0)]
+
+
+def test_leaders_that_change_are_elected() -> None:
+    assert led(HOT).elects
+    assert not led(HOT, "in").elects

@@ -234,7 +234,7 @@ async def test_a_proposal_is_executed_once(client: ProposalClient) -> None:
 
 
 async def test_a_demotion_elects_until_a_time(client: ProposalClient) -> None:
-    client.answer = answer(foo_0=([1, 2, 3], [2, 3, 1]))
+    client.answer = answer({"elects": True}, foo_0=([1, 2, 3], [2, 3, 1]))
     await client.post("/v1/proposals", {"demote": [1]})
     await client.post(f"/v1/proposals/1/execute?until_ms={LATER_MS}")
     job = client.controller.state.orders.jobs[1]
