@@ -2,7 +2,7 @@
 "use strict";
 
 const SHARE = 100; // The pause after an answer is at least this multiple of the time that it took,
-const LONGEST_MS = 60_000; // but not longer than this, whatever `load` wants.
+const LONGEST_MS = 60_000; // but not longer than this or than `longest`, whatever `load` wants.
 
 export class Reader {
   #due = 0;
@@ -10,9 +10,8 @@ export class Reader {
   #again = false;
 
   // `load()` reads and shows; it is called every `every` milliseconds at most, or less often if it returns a longer pause.
-  constructor(load, every) {
-    this.load = load;
-    this.every = every;
+  constructor(load, every, longest = LONGEST_MS) {
+    Object.assign(this, { load, every, longest });
   }
 
   // Reads if it is time, or at once with `now`. One read runs at a time; one that is asked for meanwhile follows it.
@@ -37,7 +36,7 @@ export class Reader {
       const began = performance.now();
       const pause = (await this.load()) ?? 0;
       const ended = performance.now();
-      this.#due = ended + Math.max(this.every, Math.min(LONGEST_MS, Math.max(pause, SHARE * (ended - began))));
+      this.#due = ended + Math.max(this.every, Math.min(this.longest, Math.max(pause, SHARE * (ended - began))));
     } while (this.#again);
   }
 }

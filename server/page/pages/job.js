@@ -15,6 +15,7 @@ import { reasonTable } from "../reasons.js";
 import { Strip } from "../strip.js";
 
 const DETAIL_MS = 4000; // time between two reads of the partitions that are listed: how far the job is comes with the status
+const LONGEST_MS = 10_000; // between two reads of them, however long a read takes
 const STRIP_MS = 4000; // time between two reads of the states of all partitions,
 const STRIP_MS_EACH = 0.5; // and for each of them: the server visits all
 
@@ -48,7 +49,7 @@ class JobPage {
       this.life.node, section("partitions", "Partitions", strip, ...this.parts.nodes), this.files.node);
     const label = `Partitions of job ${number} in the order of their names; Enter shows those of a topic`;
     this.strip = new Strip(strip, { label, choose: ({ topic }) => this.parts.choose(topic) });
-    this.detailReader = new Reader(() => this.#loadDetail(), DETAIL_MS);
+    this.detailReader = new Reader(() => this.#loadDetail(), DETAIL_MS, LONGEST_MS);
     this.stripReader = new Reader(() => this.#loadStrip(), STRIP_MS);
     root.append(crumbs([["Jobs", "#/jobs"]], number), h("h1", { id: "detail-title", tabindex: "-1" }, `Job ${number}`), this.gone, this.detail);
   }
