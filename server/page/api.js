@@ -2,9 +2,9 @@
 "use strict";
 
 export class RequestError extends Error {
-  constructor(status, text) {
+  constructor(status, text, faults = []) {
     super(text);
-    this.status = status;
+    Object.assign(this, { status, faults }); // `faults` are lines about the entries of a plan, if several are wrong
   }
 }
 
@@ -40,7 +40,8 @@ async function answered(method, path, { headers = {}, ...more } = {}) {
   const all = token ? { ...headers, authorization: `Bearer ${token}` } : headers;
   const answer = await received(fetch(path, { method, headers: all, ...more }));
   if (answer.ok || answer.status === 304) return answer;
-  throw new RequestError(answer.status, (await received(answer.json())).error);
+  const { error, faults } = await received(answer.json());
+  throw new RequestError(answer.status, error, faults);
 }
 
 async function received(awaited) {

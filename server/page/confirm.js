@@ -51,6 +51,7 @@ export function ask(question, lines, action, field = null, danger = false) {
     dialog.onclose = () => resolve(dialog.returnValue === "ok" ? { value } : null);
     dialog.showModal();
     (field ? input : danger ? back : ok).focus();
+    input.select(); // What is typed replaces the present value.
   });
 }
 

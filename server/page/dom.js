@@ -2,7 +2,7 @@
 // Values are set as text, never as markup.
 "use strict";
 
-import { short, visible } from "./format.js";
+import { count, short, visible } from "./format.js";
 
 export const element = (id) => document.getElementById(id);
 
@@ -130,6 +130,24 @@ export class Table {
       else setText(cell, column.text(row));
     });
   }
+}
+
+// The first rows of a table, and the others on request. `noun` is the plural of what a row is.
+export function shortened(table, first, noun) {
+  let [rows, whole] = [[], false];
+  const draw = () => {
+    table.show(whole ? rows : rows.slice(0, first));
+    setText(more, `Show all ${count(rows.length)} ${noun}`);
+    setHidden(more, whole || rows.length <= first);
+  };
+  const more = h("button", { type: "button", onclick: () => draw(whole = true) });
+  return {
+    node: h("div", { class: "shortened" }, table.node, more),
+    show(all) {
+      rows = all;
+      draw();
+    },
+  };
 }
 
 // A bar of one number within another. The label says what it is for those who do not see it.

@@ -170,8 +170,8 @@ export class FlowView {
     const list = (flows, of) => flows.slice(0, 5).map((each) => `${bytes(each.bytes)} ${of(each)}`).join(", ") + (flows.length > 5 ? ` and ${flows.length - 5} more` : "");
     const lines = [
       `${counted(broker.replicas, "replica")}, ${counted(broker.leaders, "leader")}, disk ${diskOf(broker)}.`,
-      gets.length ? `Gets ${list(gets, (each) => `from ${each.source}`)}.` : gives.length ? "Nothing is left to copy to it." : "Nothing is left to copy to it or from it.",
-      gives.length ? `Gives ${list(gives, (each) => `to ${each.target}`)}.` : gets.length ? "Nothing is left to copy from it." : "",
+      gets.length ? `Gets ${list(gets, (each) => `from broker ${each.source}`)}.` : gives.length ? "Nothing is left to copy to it." : "Nothing is left to copy to it or from it.",
+      gives.length ? `Gives ${list(gives, (each) => `to broker ${each.target}`)}.` : gets.length ? "Nothing is left to copy from it." : "",
     ];
     [`Broker ${broker.id}`, ...lines].forEach((line, place) => setText(this.facts.children[place], line));
     const [open, drain] = this.facts.querySelectorAll("a");

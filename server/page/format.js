@@ -31,6 +31,12 @@ export function readRate(text) {
   return value;
 }
 
+// What `readRate` reads: `50MB`, or the bytes where they are no whole number of such units.
+export function rateText(number) {
+  const unit = [["GB", 1e9], ["MB", 1e6], ["kB", 1e3]].find(([, size]) => number % size === 0);
+  return unit ? `${number / unit[1]}${unit[0]}` : String(number);
+}
+
 // Rates have decimal units, so that what was entered as 50MB is shown as 50 MB/s.
 export function rate(number) {
   if (number === null) return "";

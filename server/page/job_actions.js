@@ -3,7 +3,7 @@
 
 import { get, getNow, post } from "./api.js";
 import { ask, wholeNumber } from "./confirm.js";
-import { counted, list, rate, readRate } from "./format.js";
+import { counted, list, rate, rateText, readRate } from "./format.js";
 import { cancelLines, limitsText, pauseLines, rollbackLines } from "./jobs.js";
 
 const cancelled = ({ cancelled: number, refused }) =>
@@ -50,7 +50,7 @@ export function jobActions(app) {
       if (!job) return;
       const own = job.throttle === null ? "none" : rate(job.throttle);
       const lines = [`Its own is ${own}. The lowest of the throttles of the cluster, the jobs and the schedule is in force.`];
-      const field = { label: "Rate, such as 50MB; nothing for none", value: job.throttle ?? "", read: readRate };
+      const field = { label: "Rate, such as 50MB; nothing for none", value: job.throttle ? rateText(job.throttle) : "", read: readRate };
       const answer = await ask(`Throttle of job ${job.id}`, lines, "Change", field);
       if (answer) {
         const changed = answer.value === null ? "none" : rate(answer.value);

@@ -137,7 +137,7 @@ export function cancelLines(job, mode) {
   return [
     `${counted(job.moving, "moving partition")} and ${counted(job.queued + job.waiting, "partition")} not moving now ${goBack}.`,
     job.copied && `${bytes(job.copied.bytes)} of ${bytes(job.copied.total)} are copied.`,
-    `${counted(job.done, "partition")} at the target stay there; a rollback takes them back too.`,
+    job.done > 0 && `${counted(job.done, "partition")} at the target stay there; a rollback takes them back too.`,
   ];
 }
 

@@ -3,7 +3,7 @@
 
 import { getNow, post, put } from "./api.js";
 import { ask, wholeNumber } from "./confirm.js";
-import { count, counted, rate, readRate } from "./format.js";
+import { count, counted, rate, rateText, readRate } from "./format.js";
 import { PACE, changePace, paceRow, paceValue } from "./pace_limit.js";
 
 // What each limit bounds, in the order of the page.
@@ -45,7 +45,7 @@ async function changeLimit(limit, app) {
   ];
   const [unit, read] = limit.name === "throttle" ? ["New rate, such as 50MB", readRate] : ["New limit", wholeNumber(1, limit.name === "bytes" ? Number.MAX_SAFE_INTEGER : 2 ** 31 - 1, true)];
   const preview = async (value) => effectLines(limit.name, await post("v1/limits/preview", { [limit.name]: value }));
-  const field = { label: `${unit}; leave it empty for no limit`, value: limit.limit ?? "", read, preview };
+  const field = { label: `${unit}; leave it empty for no limit`, value: limit.name === "throttle" && limit.limit ? rateText(limit.limit) : limit.limit ?? "", read, preview };
   const answer = await ask(titleOf(limit.name), lines, "Change", field);
   if (answer) await app.act(`Limit ${limit.name}: ${limitValue(limit)} → ${valueOf(limit.name, answer.value)}.`, () => put("v1/limits", { [limit.name]: answer.value }));
 }

@@ -12,6 +12,8 @@ const [WIDE, ROOMY] = [190, 225]; // pixels from which a tile has room for words
 const ARROWS = 40; // that are drawn: the largest
 const GAP = 3; // pixels between the bars of directories
 const DIRECTORIES = 8; // up to which each one has a bar of its own
+const NAMED = 150; // pixels up to which a rack in a list has no number
+const LETTER = 8; // pixels
 const LABELS = 12; // arrows whose bytes are written on them
 
 // What marks a broker, the worst first: [kind, word].
@@ -156,7 +158,8 @@ export class ClusterMap {
   }
 
   // What a rack of a list sends or receives.
-  #sum({ rack, side, amount }) {
+  #sum({ rack, side, amount, width }) {
+    if (width < NAMED) return; // There is room for its name only.
     const sum = this.flows.flows.reduce((all, each) => all + ((each[side] ?? "") === rack.name ? each.bytes : 0), 0);
     setText(amount, sum ? bytes(sum) : "nothing");
   }
@@ -277,7 +280,10 @@ function rackEnd(end) {
   const { rack, x, y, width, height } = end;
   const middle = y + height / 2 + 4;
   end.amount = shape("text", { x: x + width - 12, y: middle, class: "soft", "text-anchor": "end" });
-  return [shape("rect", { x, y, width, height, rx: 6 }), shape("text", { x: x + 12, y: middle, class: "name" }, blockName(rack)), end.amount];
+  const letters = Math.floor((width - (width < NAMED ? 24 : 90)) / LETTER);
+  const name = blockName(rack);
+  const fits = name.length > letters ? `${name.slice(0, letters - 1)}…` : name;
+  return [shape("rect", { x, y, width, height, rx: 6 }), shape("text", { x: x + 12, y: middle, class: "name" }, fits), end.amount];
 }
 
 function button(box) {

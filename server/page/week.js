@@ -2,7 +2,7 @@
 // Pure functions; `fromPeriods` and `toText` translate from and to the schedule of the server.
 "use strict";
 
-import { two } from "./format.js";
+import { rateText, two } from "./format.js";
 
 export const DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 export const DAY = 24 * 60;
@@ -68,12 +68,6 @@ export function toText(week, zone) {
   }));
   const entries = [...periods].map(([times, days]) => `${daysText(days)} ${times}`);
   return entries.length && zone && zone !== "UTC" ? [...entries, `tz=${zone}`].join("; ") : entries.join("; ");
-}
-
-// `50MB`, or the bytes where they are no whole number of such units.
-function rateText(rate) {
-  const unit = [["GB", 1e9], ["MB", 1e6], ["kB", 1e3]].find(([, size]) => rate % size === 0);
-  return unit ? `${rate / unit[1]}${unit[0]}` : String(rate);
 }
 
 // `Mon-Fri`, `Sat,Sun`, or `Mon,Wed-Fri`.

@@ -132,7 +132,7 @@ async function check(view, id) {
     const names = `${partitions.join(", ")}${replicas > partitions.length ? ", …" : ""}`;
     const registered = stays ? ` Kafka keeps it registered until \`kafka-cluster.sh unregister --id ${id}\`.` : "";
     view.check.className = drained ? "check good" : "check bad";
-    setText(view.check, drained ? `Yes: broker ${id} holds nothing, and gets nothing.${registered}` : `No: broker ${id} holds ${counted(replicas, "replica")}: ${names}`);
+    setText(view.check, drained ? `Yes: broker ${id} holds nothing, and gets nothing.${registered}` : `No: broker ${id} holds or gets ${counted(replicas, "replica")}: ${names}`);
   } catch (error) {
     view.check.className = "check bad";
     setText(view.check, error.message);

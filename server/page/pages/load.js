@@ -3,14 +3,14 @@
 
 import { get, post } from "../api.js";
 import { badge, facts } from "../build.js";
-import { Table, h, progress, section, setButtons, setHidden, setText } from "../dom.js";
+import { Table, h, progress, section, setButtons, setHidden, setText, shortened } from "../dom.js";
 import { duration, rate, two } from "../format.js";
 import { content } from "../listing.js";
 import { partitionLink, partitionName } from "../partition_words.js";
 import { topicLink } from "./topics.js";
 
 const TOP = 20; // partitions and topics that are listed
-const BROKERS = 100; // brokers that are listed
+const BROKERS = 100; // brokers that are listed, beyond the first TOP on request
 const SELDOM_MS = 10_000; // the figures change once a minute
 
 const known = (number) => (number === null ? "unknown" : rate(number));
@@ -58,7 +58,7 @@ function overall(answer) {
 // The figures; of an answer without any, why there are none.
 function newParts() {
   const tables = {
-    broker: new Table("load-of-brokers", "Brokers by the load of the partitions that they lead", brokerColumns, (row) => row.broker),
+    broker: shortened(new Table("load-of-brokers", "Brokers by the load of the partitions that they lead", brokerColumns, (row) => row.broker), TOP, "brokers"),
     partition: new Table("hottest-partitions", "Partitions with the most bytes in", columns({ label: "partition", ...content(partitionLink) }), partitionName),
     topic: new Table("hottest-topics", "Topics with the most bytes in", columns({ label: "topic", ...content(topicLink) }), (row) => row.topic),
   };

@@ -2,7 +2,7 @@
 "use strict";
 
 import { RequestError, get } from "../api.js";
-import { Table, h, keyed, progress, section, setAttribute, setHidden, setLinked, setText } from "../dom.js";
+import { Table, h, keyed, progress, section, setAttribute, setHidden, setLinked, setText, shortened } from "../dom.js";
 import { FlowView } from "../flow.js";
 import { bytes, clock, count, counted, duration, rate, time } from "../format.js";
 import { problemLines } from "../health.js";
@@ -15,6 +15,7 @@ import { newThroughput } from "../throughput.js";
 const NAMED = 3; // brokers with a throttle of others that are named
 const JOBS = 25; // newest jobs of which
 const ENDED = 5; // so many that have ended are listed
+const RECEIVING = 12; // brokers that receive data, of which more are shown on request: then those with the most left come first
 const PAUSES = 20; // entries of the audit log in which the pause of everything is looked for
 
 // `pauses` are the newest entries of the audit log about pauses; that of everything has no job.
@@ -40,14 +41,14 @@ function othersThrottle({ bytes_per_second: each, brokers }) {
 const counts = (name, number, bad = false) => (number ? [[name, count(number), bad]] : []);
 
 function numbers({ brokers, partitions, reassignments: moves, throttle, incoming }) {
-  const left = incoming.reduce((sum, each) => sum + each.total - each.bytes, 0);
+  const all = incoming.reduce((sum, each) => sum + left(each), 0);
   return [
     ...counts("moving", moves.moving - moves.stalled),
     ...counts("stalled", moves.stalled, true),
     ...counts("queued", moves.queued),
     ...counts("blocked", moves.waiting),
     ...counts("moved by others", moves.others),
-    ...(left ? [["left to copy", bytes(left)]] : []),
+    ...(all ? [["left to copy", bytes(all)]] : []),
     ...(throttle.bytes_per_second === null ? [] : [["throttle", rate(throttle.bytes_per_second)]]),
     ...(throttle.unlisted ? [["not throttled", `${counted(throttle.unlisted, "replica")}: full lists`, true]] : []),
     ...(throttle.set_by_others.length ? [["throttle of others", othersThrottles(throttle.set_by_others)]] : []),
@@ -84,13 +85,15 @@ function incomingTable() {
     text: `${bytes(each.bytes)} of ${bytes(each.total)}`,
     label: `${bytes(each.bytes)} of ${bytes(each.total)} copied to broker ${each.broker}`,
   }));
-  return new Table("incoming", "Data of the jobs that have not ended, by the broker that receives it", [
+  return shortened(new Table("incoming", "Data of the jobs that have not ended, by the broker that receives it", [
     { label: "broker", text: (each) => each.broker },
     { label: "copied", ...copied },
     { label: "rate", number: true, text: (each) => rate(each.rate) },
     { label: "time left", number: true, text: (each) => (each.bytes < each.total ? duration(each.seconds_left) || "not known" : "") },
-  ], (each) => each.broker);
+  ], (each) => each.broker), RECEIVING, "brokers");
 }
+
+const left = (each) => each.total - each.bytes;
 
 // In ZooKeeper mode the audit log is optional.
 function noLog(error) {
@@ -157,7 +160,7 @@ class Overview {
     setHidden(this.none, total > 0);
     this.log.update();
     this.reasons.show(status.reasons, status.other_reasons);
-    this.incoming.show(status.incoming);
+    this.incoming.show(status.incoming.length > RECEIVING ? [...status.incoming].sort((a, b) => left(b) - left(a)) : status.incoming);
     setHidden(this.reasonsSection, !status.reasons.length);
     setHidden(this.incomingSection, !status.incoming.length);
   }

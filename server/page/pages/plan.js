@@ -12,6 +12,7 @@ import { saveJson } from "../save.js";
 
 const PAUSE_MS = 400; // between the last key and the check
 const SHOWN = 1_000_000; // characters of a file that are shown to be edited
+const FAULTS = 10; // wrong entries that are named
 const REFUSED = 5; // refused partitions that are named
 const EXAMPLE = '{"version": 1, "partitions": [{"topic": "orders", "partition": 0, "replicas": [4, 5, 6]}]}';
 const AT_FIRST = "The plan is checked as you enter it. Nothing moves before you start it.";
@@ -58,9 +59,10 @@ class Submission {
     });
     this.file = h("input", { id: "file", type: "file", accept: ".json,application/json", onchange: this.app.guard(() => this.upload()) });
     this.state = h("p", { id: "plan-state", role: "status" }, AT_FIRST);
+    this.faults = h("ul", { id: "plan-faults", class: "bad" });
     this.planForm = h("form", { id: "plan-form", class: "card", hidden: true, onsubmit: (event) => event.preventDefault() },
       h("p", {}, h("label", { for: "plan" }, "Plan, in the format of ", h("code", {}, "kafka-reassign-partitions")), this.area),
-      h("p", {}, h("label", { for: "file" }, "or a file"), " ", this.file), this.state);
+      h("p", {}, h("label", { for: "file" }, "or a file"), " ", this.file), this.state, this.faults);
     return [this.role, this.planForm];
   }
 
@@ -101,8 +103,10 @@ class Submission {
 
   // ---- check ------------------------------------------------------------------------------------------------------
 
-  say(text, wrong = false) {
-    setText(this.state, text);
+  say(text, wrong = false, faults = []) {
+    setText(this.state, faults.length ? text.replace(/, the first: .*/s, ":") : text);
+    this.faults.replaceChildren(...faults.slice(0, FAULTS).map((line) => h("li", {}, line)), ...(faults.length > FAULTS ? [h("li", {}, "and others")] : []));
+    setHidden(this.faults, !faults.length);
     this.state.className = wrong ? "bad" : "";
     this.area.setAttribute("aria-invalid", wrong);
   }
@@ -135,7 +139,7 @@ class Submission {
       setHidden(this.reviewed, false);
     } catch (error) {
       if (signal.aborted) return;
-      this.say(error.message, true);
+      this.say(error.message, true, error.faults);
       // Errors of the throttle leave its field on the page.
       if (error instanceof RequestError) setHidden(this.reviewed, true);
     }

@@ -57,7 +57,7 @@ def test_a_broker_says_whether_it_can_be_stopped(site: Site) -> None:
     page = site.open("#/brokers/2", FAST)
     page.tab_to("Can it be stopped?")
     page.press("Enter")
-    shows(page, "No: broker 2 holds 101 replicas: foo-0")
+    shows(page, "No: broker 2 holds or gets 101 replicas: foo-0")
     page.run("location.hash = '#/brokers/99'")
     shows(page, "There is no broker 99.")
 

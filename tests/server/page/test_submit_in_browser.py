@@ -62,6 +62,18 @@ def test_an_invalid_entry_is_named_at_once(site: Site) -> None:
 
 
 @pytest.mark.tour
+def test_all_invalid_entries_are_listed(site: Site) -> None:
+    page = site.page("#/plan")
+    enter(page, [{"topic": "foo", "partition": number, "replicas": [1, 99]} for number in range(12)])
+    page.wait(WRONG)
+    assert page.text("#plan-state") == "12 entries are wrong:"
+    assert page.run("document.querySelectorAll('#plan-faults li').length") == 11
+    assert page.text("#plan-faults li:first-child").startswith("partitions[0] (foo-0): ")
+    enter(page, rows(range(3)))
+    page.wait(VALID)
+    assert page.text("#plan-faults") == ""
+
+
 def test_the_review_says_in_numbers_what_the_plan_does(site: Site) -> None:
     page = reviewed(site, [*rows(range(24)), *rows(range(30, 31), shift=0)])
     said = page.text("#summary")
