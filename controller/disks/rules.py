@@ -23,6 +23,7 @@ from controller.model.cluster import ResourceType
 from controller.model.configs import DISK_MOVES, MAX_DISK_USAGE
 from controller.model.disks import BrokerReplica, DiskMove, MoveStage
 from controller.model.limits import UNLIMITED
+from controller.model.replicas import StoredReplica
 from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import Decision, State
 
@@ -145,6 +146,8 @@ def _follow(d: Decision, move: DiskMove, shown: SeenBroker | None, silence: str)
     sight = sight_of(move, shown)
     following = NEXT[move.stage, sight]
     if not following.is_open:
+        if sight is Sight.ARRIVED:
+            _note_arrival(d.state, move, shown)
         end_move(d, move, following, _taken(move, shown, sight))
         return
     if following is not move.stage:
@@ -153,6 +156,20 @@ def _follow(d: Decision, move: DiskMove, shown: SeenBroker | None, silence: str)
         disks.note_received(replica, future.size, d.now_ms)
     if replica not in disks.refused:
         disks.wait(replica, _absence(move, shown) if sight is Sight.ABSENT else "")
+
+
+def _note_arrival(state: State, move: DiskMove, shown: SeenBroker) -> None:
+    """Tell proposals where the replica is now, and what is free, before the next measurement."""
+    log = shown.logs[move.replica.partition_key]
+    disks = [
+        disk._replace(
+            usable=now.usable if (now := shown.dirs.get(disk.path)) is not None else disk.usable,
+            replicas=disk.replicas + (disk.path == move.target) - (disk.path == move.source),
+        )
+        for disk in state.cluster.disks.get(move.broker, ())
+    ]
+    stored = StoredReplica(move.broker, log.size, log.path)
+    state.cluster.measure({}, {move.broker: disks} if disks else {}, {move.replica.partition_key: [stored]})
 
 
 def _taken(move: DiskMove, shown: SeenBroker, sight: Sight) -> str:

@@ -21,6 +21,7 @@ from reassignd.commands.output import (
     echo,
     endings,
     job_lines,
+    moved_by,
     reason_lines,
     states_of,
     when,
@@ -212,6 +213,8 @@ def _moves(status: dict[str, Any]) -> str:
     totals = status["reassignments"]
     paused = "PAUSED: " if status["paused"] else ""
     others = f", {totals['others']:,} external" if totals["others"] else ""
+    if directories := totals.get("directories", 0):  # an older server does not say
+        others += f", {counted(directories, 'replica')} between directories"
     if not totals["ongoing"]:
         return f"Moves     {paused}none{others}"
     parts = [*states_of(totals)]
@@ -224,7 +227,7 @@ def _last(job: dict[str, Any]) -> str:
     """Return how the newest job ended, and when."""
     took = duration((job["ended_ms"] - job["created_ms"]) / 1000)
     ago = duration(max(0.0, time.time() - job["ended_ms"] / 1000))
-    partitions = counted(job["total"], "partition")
+    partitions = counted(job["total"], moved_by(job))
     return f"Last      job {job['id']}: {endings(job)}, {partitions} in {took}, {ago} ago"
 
 

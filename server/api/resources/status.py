@@ -45,6 +45,9 @@ class Totals(Struct):
         int, Meta(description="Partitions of queued plans that wait for an earlier reassignment.")
     ]
     others: Annotated[int, Meta(description="Reassignments that reassignd did not start.")]
+    directories: Annotated[
+        int, Meta(description="Replicas that move, or are to move, between the log directories of a broker.")
+    ]
 
 
 class BrokerCounts(Struct):
@@ -279,7 +282,8 @@ def _term(call: Call) -> Term | None:
 def _totals(call: Call) -> Totals:
     found = totals(call.state)
     # Stalled steps are those of the last measurement, and may have ended since.
-    return Totals(**found._asdict(), stalled=min(found.moving, len(call.services.progress.stalled)))
+    stalled = min(found.moving, len(call.services.progress.stalled))
+    return Totals(**found._asdict(), stalled=stalled, directories=len(call.state.disks.open))
 
 
 def _restores(state: State) -> list[Restore]:

@@ -11,6 +11,7 @@ from controller.messages.disk_events import SeenLog
 from controller.model.configs import DISK_MOVES, MAX_DISK_USAGE
 from controller.model.disks import MoveStage
 from controller.model.limits import PlanLimits
+from controller.state.cluster import Disk
 from tests.builders import key
 from tests.controller.disks.directories import CAPACITY, DIRS, SIZE, Directories
 from tests.examples import examples
@@ -183,6 +184,17 @@ def test_the_lowest_throttle_of_a_broker_holds(here: Directories) -> None:
     here.settle()
     assert here.controller.state.disks.throttles() == {}
     assert here.controller.state.throttle.rates == {}, "reassignments are not slowed"
+
+
+def test_an_arrival_is_known_before_the_next_measurement(here: Directories) -> None:
+    cluster = here.controller.state.cluster
+    cluster.measure({}, {1: [Disk("/a", CAPACITY, 60, 4), Disk("/b", CAPACITY, 100, 0)]}, {})
+    here.order(("foo-0", 1, "/b"))
+    here.settle()
+    stored = cluster.stored[key("foo-0")].on(1)
+    assert stored is not None
+    assert (stored.log_dir, stored.bytes) == ("/b", SIZE)
+    assert cluster.disks[1] == [Disk("/a", CAPACITY, 70, 3), Disk("/b", CAPACITY, 90, 1)]
 
 
 WISHES = st.lists(

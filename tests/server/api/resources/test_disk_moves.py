@@ -7,6 +7,7 @@ import pytest
 
 from controller.messages.disk_events import DisksSeen, SeenBroker, SeenDir, SeenLog
 from controller.model.replicas import TopicPartition
+from reassignd.commands.status import lines
 from tests.builders import key
 from tests.server.api.api_client import ApiClient
 
@@ -74,6 +75,14 @@ async def test_a_move_that_cannot_be_is_named(
 )
 async def test_options_of_plans_are_refused(client: ApiClient, query: str, text: str) -> None:
     assert await client.refusal("POST", f"/v1/disk-moves?{query}", moves(move())) == (400, text)
+
+
+async def test_the_status_counts_what_is_left(client: ApiClient) -> None:
+    await client.post("/v1/disk-moves", moves(move("foo-0"), move("foo-1")))
+    look(client, "foo-0")
+    status = await client.get("/v1/status")
+    assert (status["reassignments"]["directories"], status["reassignments"]["ongoing"]) == (1, 0)
+    assert "Moves     none, 1 replica between directories" in lines(status)
 
 
 async def test_a_job_has_a_limit_a_throttle_and_a_pause(client: ApiClient) -> None:

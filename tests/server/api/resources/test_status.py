@@ -43,6 +43,7 @@ async def test_status_shows_reassignments_and_reasons() -> None:
         "queued": 1,
         "pending": 0,
         "others": 0,
+        "directories": 0,
     }
     assert [job["id"] for job in answer["jobs"]] == [1]
     assert answer["reasons"] == [{"reason": "limit P: 1 of 1 partition movements", "partitions": 1}]
