@@ -37,6 +37,8 @@ class BrokerDirs:
         self.place_of = {path: place for place, path in enumerate(self.paths)}
         self.replicas: list[HeldReplica] = []
         self.unknown_sizes = 0
+        self.moving = 0
+        """Replicas that move to another directory already."""
         self._expected = [0] * len(known)
         """Bytes that moves under way bring to each directory, less those that they take."""
 
@@ -51,6 +53,7 @@ class BrokerDirs:
         """Count a replica that is being moved in its target. Return where it counts."""
         if UNKNOWN_DIR in {source, target}:
             return source
+        self.moving += 1
         self._expected[source] -= size
         self._expected[target] += size
         return target

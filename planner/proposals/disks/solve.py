@@ -39,11 +39,22 @@ def solve_disks(snapshot: Snapshot, goal: DiskGoal) -> DiskProposal:
         tuple(left for part in parts for left in part.left),
         sum(part.bound for part in parts),
         tuple(line for part in parts for line in part.short),
-        (*notes, *(line for part in parts for line in part.notes), *unknown),
+        (*notes, *(line for part in parts for line in part.notes), *_moving(held), *unknown),
     )
     if goal.empty and proposal.short and not goal.allow_partial:
         raise PartialDisksError(proposal)
     return proposal
+
+
+def _moving(held: Mapping[int, BrokerDirs]) -> list[str]:
+    """Return a line about replicas that are on their way to another directory."""
+    moving = {each: dirs.moving for each, dirs in held.items() if dirs.moving}
+    if not moving:
+        return []
+    replicas = counted(sum(moving.values()), "replica")
+    return [
+        f"counted in the directories that they are being moved to: {replicas} (on brokers {some([*moving])})"
+    ]
 
 
 def _unknown_sizes(held: Mapping[int, BrokerDirs], goal: DiskGoal) -> list[str]:

@@ -105,7 +105,11 @@ def test_replicas_that_are_being_moved_count_where_they_will_be() -> None:
     snapshot = disks(a=[10] * 6, b=[])
     for number in range(3):
         snapshot = with_row(snapshot, number, next_dirs=("/b",))
-    assert not proposed(snapshot).moves
+    even = proposed(snapshot)
+    assert not even.moves
+    assert even.notes == (
+        "counted in the directories that they are being moved to: 3 replicas (on brokers 1)",
+    )
     found = proposed(snapshot, empty=["1:/a"])
     assert [number for number, *_ in moved(found)] == [3, 4, 5]
     assert [(each.before, each.after, each.replicas_after) for each in found.dirs] == [
