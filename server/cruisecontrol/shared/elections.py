@@ -3,8 +3,6 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from msgspec.structs import replace
-
 from controller.model.cluster import Partition
 from controller.model.plan import Entry
 from controller.model.tasks import job_client_id
@@ -44,8 +42,7 @@ async def elect_preferred(call: CruiseControlCall, given: PlanParameters, task: 
     async with turn_to_execute(call, stops):
         await call.room.tasks.keep(task, body, executes=True)
         if entries := [each.entry for each in wrong if each.able]:
-            options = replace(job_options(given), elect=True)
-            await submit_entries(call.of_task(job_client_id(task.id)), entries, options)
+            await submit_entries(call.of_task(job_client_id(task.id)), entries, job_options(given))
     return body
 
 

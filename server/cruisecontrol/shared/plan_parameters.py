@@ -110,13 +110,19 @@ def check_parameters(given: PlanParameters) -> None:
 
 
 def job_options(given: PlanParameters) -> JobOptions:
-    """Return the limits and the throttle of the job."""
+    """Return the limits and the throttle of the job.
+
+    It elects the new leaders, as Cruise Control's executor does: else goals of leaders would change nothing
+    where Kafka does not rebalance leaders.
+    """
     limits = {
         "B": given.concurrent_partition_movements_per_broker,
         "C": given.max_partition_movements_in_cluster,
         "L": given.concurrent_leader_movements,
     }
-    options = JobOptions(limits=",".join(f"{name}={each}" for name, each in limits.items() if each))
+    options = JobOptions(
+        limits=",".join(f"{name}={each}" for name, each in limits.items() if each), elect=True
+    )
     if given.replication_throttle is not None:
         options.throttle = given.replication_throttle
     return options

@@ -121,7 +121,7 @@ async def test_an_execution_runs_the_plan_of_the_dry_run(client: CruiseControlCl
     assert note(result).endswith("; executes proposal 1")
     assert (targets(client), len(client.inputs)) == ({"foo-0": (4, 2, 3)}, 1)
     [job] = client.controller.state.orders.jobs.values()
-    assert (job.limits.per_broker, job.throttle) == (2, 0)
+    assert (job.limits.per_broker, job.throttle, job.elects) == (2, 0, True)
 
 
 async def test_a_dry_run_is_executed_once(client: CruiseControlClient) -> None:
