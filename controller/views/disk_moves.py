@@ -1,6 +1,5 @@
 """What jobs of moves between log directories show: each move with its state and its reason."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from controller.cluster.config_keys import BROKER_KEYS
@@ -27,21 +26,34 @@ class MovePart(NamedTuple):
 
 def move_part(state: State, move: DiskMove, now_ms: int) -> MovePart:
     """Return the move as it is now."""
-    if move.stage.is_open:
-        shown = MOVING if move.stage.is_flying else _at_rest(state, move)
-        return MovePart(move, shown, copied_bytes(state, move), why_not_moving(state, move, now_ms))
-    ended = PartState[ENDINGS[move.stage].name]
-    return MovePart(move, ended, copied_bytes(state, move), move.reason)
+    reason = why_not_moving(state, move, now_ms) if move.stage.is_open else move.reason
+    return MovePart(move, move_state(state, move), copied_bytes(state, move), reason)
 
 
 MOVING, WAITING, QUEUED = PartState.MOVING, PartState.WAITING, PartState.QUEUED
 
+_STATES = {stage: PartState[ending.name] for stage, ending in ENDINGS.items()} | {
+    MoveStage.MOVING: MOVING,
+    MoveStage.RETURNING: MOVING,
+}
+_PLACES = {shown: place for place, shown in enumerate((MOVING, WAITING, QUEUED, *jobs.ENDINGS))}
 
-def move_parts(state: State, job: int, now_ms: int) -> Iterator[MovePart]:
-    """Yield the moves of a job: those under way, those that wait, and those that have ended, by ending."""
-    parts = [move_part(state, move, now_ms) for move in state.disks.moves.get(job, {}).values()]
-    places = {shown: place for place, shown in enumerate((MOVING, WAITING, QUEUED, *jobs.ENDINGS))}
-    yield from sorted(parts, key=lambda part: places[part.state])
+
+def move_state(state: State, move: DiskMove) -> PartState:
+    """Return the state of the move."""
+    if move.stage is not MoveStage.WAITING:
+        return _STATES[move.stage]
+    waits = move.replica in state.disks.reasons or not state.settings.opening.is_open
+    return WAITING if waits else QUEUED
+
+
+def moves_in_order(state: State, job: int) -> list[tuple[DiskMove, PartState]]:
+    """Return the moves of a job with their states.
+
+    Those under way are first, then those that wait, and those that have ended, by ending.
+    """
+    pairs = [(move, move_state(state, move)) for move in list(state.disks.moves.get(job, {}).values())]
+    return sorted(pairs, key=lambda pair: _PLACES[pair[1]])
 
 
 def copied_bytes(state: State, move: DiskMove) -> int:
@@ -58,7 +70,7 @@ def why_not_moving(state: State, move: DiskMove, now_ms: int) -> str:
     if reason:
         return reason
     if move.stage is MoveStage.WAITING:
-        return _queued_reason(state, move)
+        return queued_reason(state, move.job, move.broker)
     received = state.disks.received.get(move.replica)
     timeout = state.settings.config(ResourceType.BROKER, CLUSTER_DEFAULT, STEP_TIMEOUT)
     if received is None or now_ms - received.since_ms < int(timeout or BROKER_KEYS[STEP_TIMEOUT].default):
@@ -66,18 +78,14 @@ def why_not_moving(state: State, move: DiskMove, now_ms: int) -> str:
     return f"the log directory receives no data: {move.target} of broker {move.broker}"
 
 
-def _at_rest(state: State, move: DiskMove) -> PartState:
-    waits = move.replica in state.disks.reasons or not state.settings.opening.is_open
-    return WAITING if waits else QUEUED
-
-
-def _queued_reason(state: State, move: DiskMove) -> str:
-    job = state.orders.jobs.get(move.job)
+def queued_reason(state: State, number: int, broker: int) -> str:
+    """Return why moves of the job in this broker do not start that have no reason of their own."""
+    job = state.orders.jobs.get(number)
     if stopped := held_reason(state):
         return stopped
     if job is not None and job.paused:
         return f"job {job.id} is paused"
-    taken = len(state.disks.flying.get(move.broker, ()))
-    if taken < at_once(state, move.job):
+    taken = len(state.disks.flying.get(broker, ()))
+    if taken < at_once(state, number):
         return "waits for its turn"
-    return f"limit of moves between log directories of broker {move.broker}: {taken}"
+    return f"limit of moves between log directories of broker {broker}: {taken}"

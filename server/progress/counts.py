@@ -15,9 +15,11 @@ from operator import attrgetter
 from common.clock import Clock, RealClock, wall_clock
 from common.tasks import in_slices
 from controller.model.cluster import Job, TopicPartition
+from controller.model.disks import MoveStage
 from controller.scheduling.buckets import Bucket
 from controller.state.state import State
-from controller.views.disk_moves import move_part
+from controller.views.disk_moves import queued_reason as queued_move_reason
+from controller.views.disk_moves import why_not_moving
 from controller.views.jobs import ENDINGS, PartState, endings_of, queued_reason, returned, why_pending
 
 SECONDS_PER_ROW = 200e-6
@@ -138,16 +140,23 @@ class JobCounts:
 
     async def _count_moves(self, tally: Tally) -> None:
         """Count the moves between log directories."""
-        state, now_ms = self._state, wall_clock()
+        state, now_ms, queued = self._state, wall_clock(), Counter[tuple[int, int]]()
         async for move in in_slices(list(state.disks.open.values())):
-            shown = move_part(state, move, now_ms)
-            if shown.state is PartState.MOVING:
+            if move.stage is MoveStage.WAITING and move.replica not in state.disks.reasons:
+                queued[move.job, move.broker] += 1
+                continue
+            reason = why_not_moving(state, move, now_ms)
+            if move.stage.is_flying:
                 tally.moving[move.job] += 1
-                tally.stalled[move.job] += bool(shown.reason)
-            elif shown.state is PartState.WAITING:
+                tally.stalled[move.job] += bool(reason)
+            else:
                 tally.waiting[move.job] += 1
-            if shown.reason:
-                tally.add(move.job, shown.reason)
+            if reason:
+                tally.add(move.job, reason)
+        for (job, broker), count in queued.items():
+            tally.add(job, queued_move_reason(state, job, broker), count)
+            if not state.settings.opening.is_open:
+                tally.waiting[job] += count
 
     async def _count_moving(self, tally: Tally, stalled: Mapping[TopicPartition, str]) -> None:
         """Count the reassignments with a step in flight."""

@@ -2,8 +2,8 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
-from typing import Annotated, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, NamedTuple
 
 from msgspec import UNSET, Meta, Struct
 
@@ -13,9 +13,10 @@ from common.lists import grouped
 from common.wording import some
 from controller.disks.orders import inverse, why_not
 from controller.messages.disk_events import MoveDisks, OrderedMove
-from controller.model.disks import BrokerReplica, MoveStage
+from controller.model.disks import BrokerReplica, DiskMove, MoveStage
 from controller.model.limits import PlanLimits
 from controller.model.replicas import TopicPartition
+from controller.state.state import State
 from controller.views import disk_moves as views
 from controller.views.jobs import PartState
 from protocol.messages.describe_log_dirs_request import DescribableLogDirTopic, DescribeLogDirsRequest
@@ -45,7 +46,7 @@ class WantedMove(Struct, forbid_unknown_fields=True):
         return BrokerReplica(self.topic, self.partition, self.broker)
 
 
-class _Found(NamedTuple):
+class _Place(NamedTuple):
     path: str
     size: int
 
@@ -87,14 +88,14 @@ def _with_moves(event: MoveDisks, rows: Sequence[OrderedMove]) -> MoveDisks:
     return MoveDisks(rows, event.requester, event.priority, event.throttle, event.limits, event.paused)
 
 
-async def _find(call: Call, moves: Sequence[WantedMove]) -> dict[BrokerReplica, _Found]:
+async def _find(call: Call, moves: Sequence[WantedMove]) -> dict[BrokerReplica, _Place]:
     """Ask the brokers for the directories and the sizes of these replicas. Raises HttpError."""
     of_broker = grouped((each.broker, each) for each in moves)
     answers = await asyncio.gather(*(_ask(call, broker, rows) for broker, rows in of_broker.items()))
     return {replica: found for answer in answers for replica, found in answer.items()}
 
 
-async def _ask(call: Call, broker: int, moves: Sequence[WantedMove]) -> dict[BrokerReplica, _Found]:
+async def _ask(call: Call, broker: int, moves: Sequence[WantedMove]) -> dict[BrokerReplica, _Place]:
     topics = grouped((each.topic, each.partition) for each in moves)
     rows = [DescribableLogDirTopic(topic, tuple(numbers)) for topic, numbers in topics.items()]
     if broker not in call.state.cluster.brokers:
@@ -103,7 +104,7 @@ async def _ask(call: Call, broker: int, moves: Sequence[WantedMove]) -> dict[Bro
     if answer is None or answer.error_code != ErrorCode.NONE or not answer.results:
         raise HttpError(503, f"broker {broker} does not tell its log directories")
     return {
-        BrokerReplica(topic.name, row.partition_index, broker): _Found(each.log_dir, row.partition_size)
+        BrokerReplica(topic.name, row.partition_index, broker): _Place(each.log_dir, row.partition_size)
         for each in answer.results
         for topic in each.topics
         for row in topic.partitions
@@ -123,11 +124,11 @@ def disk_limits(limits: PlanLimits) -> PlanLimits:
 
 def move_rows(call: Call, job: int) -> list[Part]:
     """Return the moves of the job as the API shows partitions."""
-    return [_row(call, part) for part in views.move_parts(call.state, job, wall_clock())]
+    return [_row(call, move) for move, _ in views.moves_in_order(call.state, job)]
 
 
-def _row(call: Call, part: views.MovePart) -> Part:
-    move = part.move
+def _row(call: Call, move: DiskMove) -> Part:
+    part = views.move_part(call.state, move, wall_clock())
     partition = call.state.cluster.partition(move.topic, move.partition)
     replicas = () if partition is None else partition.replicas
     return Part(
@@ -149,28 +150,34 @@ def _row(call: Call, part: views.MovePart) -> Part:
 async def move_page(call: Call, job: int, page: PartsPage) -> tuple[list[Part], int]:
     """Return a page of the job's moves, and how many the filters select."""
     moves = call.state.disks.moves.get(job, ())
-    rows = await call.compute(len(moves), _selected, call, job, page)
-    return rows[page.offset : page.offset + page.limit], len(rows)
+    found = await call.compute(len(moves), _selected, call.state, job, page)
+    shown = found[page.offset : page.offset + page.limit]
+    return [_row(call, move) for move, _ in shown], len(found)
 
 
-def _selected(call: Call, job: int, page: PartsPage) -> list[Part]:
-    rows = [row for row in move_rows(call, job) if _matches(row, page)]
-    states = {state: place for place, state in enumerate(PartState)}
-    keys = {
-        PartSort.PARTITION: lambda row: (row.topic, row.partition),
-        PartSort.STATE: lambda row: (states[row.state], row.topic, row.partition),
-        PartSort.BYTES: lambda row: (row.bytes, row.topic, row.partition),
-    }
-    if page.sort in keys:
-        rows.sort(key=keys[page.sort])
-    return rows[::-1] if page.descending else rows
+_Found = tuple[DiskMove, PartState]
+
+_STATES = {state: place for place, state in enumerate(PartState)}
+_KEYS: dict[PartSort, Callable[[_Found], Any]] = {
+    PartSort.PARTITION: lambda found: found[0].replica,
+    PartSort.STATE: lambda found: (_STATES[found[1]], found[0].replica),
+    PartSort.BYTES: lambda found: (found[0].size, found[0].replica),
+}
 
 
-def _matches(row: Part, page: PartsPage) -> bool:
+def _selected(state: State, job: int, page: PartsPage) -> list[_Found]:
+    found = [each for each in views.moves_in_order(state, job) if _matches(each, page)]
+    if page.sort in _KEYS:
+        found.sort(key=_KEYS[page.sort])
+    return found[::-1] if page.descending else found
+
+
+def _matches(found: _Found, page: PartsPage) -> bool:
+    move, shown = found
     return (
-        (page.state is UNSET or row.state is page.state)
-        and (page.topic is UNSET or page.topic in row.topic)
-        and (page.broker is UNSET or (row.move is not None and row.move.broker == page.broker))
+        (page.state is UNSET or shown is page.state)
+        and (page.topic is UNSET or page.topic in move.topic)
+        and (page.broker is UNSET or move.broker == page.broker)
     )
 
 

@@ -3,7 +3,7 @@
 from controller.messages.job_events import Pause
 from controller.model.configs import STEP_TIMEOUT
 from controller.model.disks import BrokerReplica
-from controller.views.disk_moves import move_parts, why_not_moving
+from controller.views.disk_moves import moves_in_order, why_not_moving
 from controller.views.reason_kinds import DISK, LIMIT, REFUSED, reason_kind
 from tests.builders import key
 from tests.controller.disks.directories import Directories
@@ -59,8 +59,8 @@ def test_moves_under_way_are_first_and_ended_ones_last() -> None:
     here.look()
     here.copy()
     here.look()
-    shown = move_parts(here.controller.state, 1, here.controller.now_ms)
-    assert [(part.move.partition, part.state.value) for part in shown] == [
+    shown = moves_in_order(here.controller.state, 1)
+    assert [(move.partition, state.value) for move, state in shown] == [
         (1, "moving"),
         (2, "queued"),
         (0, "done"),
