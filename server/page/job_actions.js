@@ -6,8 +6,8 @@ import { ask, wholeNumber } from "./confirm.js";
 import { counted, list, rate, rateText, readRate } from "./format.js";
 import { cancelLines, limitsText, pauseLines, rollbackLines } from "./jobs.js";
 
-const cancelled = ({ cancelled: number, refused }) =>
-  `${counted(number, "partition")} cancelled.${refused.length ? ` ${counted(refused.length, "partition")} refused: ${refused[0].message}` : ""}`;
+const cancelled = ({ cancelled: number, moves, refused }) =>
+  `${moves ? `${counted(moves, "move")} between directories cancelled. ` : ""}${moves && !number ? "" : `${counted(number, "partition")} cancelled.`}${refused.length ? ` ${counted(refused.length, "partition")} refused: ${refused[0].message}` : ""}`;
 
 const LIMITS = ["R", "P", "L", "C", "B"];
 

@@ -2,7 +2,7 @@
 "use strict";
 
 import { showMove } from "./chips.js";
-import { Pager, Table, buttons, h, named, progress, setHidden } from "./dom.js";
+import { Pager, Table, buttons, h, named, progress, setHidden, setText } from "./dom.js";
 import { bytes, count, counted, rate, time } from "./format.js";
 import { stateWord } from "./partition_words.js";
 import { Rates } from "./rates.js";
@@ -10,7 +10,8 @@ import { Rates } from "./rates.js";
 const ROWS = matchMedia("(max-width: 48rem)").matches ? 6 : 25; // a phone shows a job in a few screens
 const OLD_MS = 5000; // from this age on, the time at which the partitions were read is shown
 
-const nameOf = (part) => `${part.topic}-${part.partition}`;
+// Several replicas of a partition may change their directories.
+const nameOf = (part) => `${part.topic}-${part.partition}${part.move ? ` on broker ${part.move.broker}` : ""}`;
 
 const ONGOING = new Set(["moving", "waiting", "queued", "rolling back first"]);
 
@@ -21,17 +22,22 @@ const copied = progress((part) => ({
   label: `${bytes(part.copied ?? 0)} of ${bytes(part.bytes ?? 0)} copied of ${nameOf(part)}`,
 }));
 
+function showChange(cell, part) {
+  if (part.move) setText(cell, `${part.move.source} → ${part.move.target}`);
+  else showMove(cell, part);
+}
+
 function partTable(app, rates) {
   const cancel = (part) => ["Cancel…", `Cancel ${nameOf(part)}`, () => app.run.cancelPartition(part)];
   return new Table("parts", "Partitions of the job", [
     { label: "partition", ...named(nameOf) },
     { label: "state", text: stateWord },
-    { label: "before → after", wide: true, patch: showMove },
+    { label: "before → after", wide: true, patch: showChange },
     { label: "copied", ...copied },
     { label: "rate", number: true, text: (part) => rate(rates.of(nameOf(part))) },
-    { label: "from broker", number: true, text: (part) => (part.state === "moving" ? part.leader ?? "none" : "") },
+    { label: "from broker", number: true, text: (part) => (part.state === "moving" ? part.move?.broker ?? part.leader ?? "none" : "") },
     { label: "reason", wide: true, text: (part) => part.reason },
-    { label: "action", ...buttons((part) => (app.mayChange && ONGOING.has(part.state) ? [cancel(part)] : [])) },
+    { label: "action", ...buttons((part) => (app.mayChange && ONGOING.has(part.state) && !part.move ? [cancel(part)] : [])) },
   ], nameOf);
 }
 

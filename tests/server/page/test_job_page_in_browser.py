@@ -1,6 +1,7 @@
 """The page of a job in a browser: its life, its strip, its files. Skipped where there is no Chromium."""
 
 import csv
+import json
 from io import StringIO
 
 from tests.server.page.site import FAST, IN_CHROMIUM, Open, Site
@@ -106,3 +107,16 @@ def test_a_phone_shows_a_job_in_four_screens(site: Site) -> None:
     page.wait("document.querySelectorAll('#events li').length")
     assert page.run("document.documentElement.scrollHeight") <= 4 * 844
     assert page.outside() == []
+
+
+def test_moves_between_directories_name_them(site: Site) -> None:
+    lines = map(json.loads, site.api.get("snapshot").text.splitlines())
+    [foo] = [row for row in lines if (row.get("topic"), row.get("partition")) == ("foo", 0)]
+    first, second = (f"/embedded/broker-1/logs-{number}" for number in (0, 1))
+    source = foo["log_dirs"][foo["replicas"].index(1)]
+    replica = {"topic": "foo", "partition": 0, "broker": 1, "target": second if source == first else first}
+    job = site.post("disk-moves", {"moves": [replica]}, params={"paused": "true"})["job"]
+    text = opened(site, job).text("#parts").replace("\xa0", " ")
+    assert "foo-0 on broker 1" in text
+    assert f"{source} → {replica['target']}" in text
+    assert "Cancel…" not in text
