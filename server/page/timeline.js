@@ -4,14 +4,25 @@
 import { whatOf } from "./audit_words.js";
 import { count } from "./format.js";
 
+const FIRST_MS = 5000; // of the only sample of a job
 const LANES = 4; // of brokers; more of them share one
 
 const MARKS = { order: "submitted", queue: "queued", cancel: "cancelled", rollback: "rolled back", limits: "changed", priority: "changed" };
 
 const by = (entry) => entry.principal.replace(/^User:(?=[^:]*$)/, "");
 
+// Samples begin with the first byte: what was before it, such as a pause, is one sample without any.
+function wholeLife({ from_ms: from, since_ms: since, samples }) {
+  const [first, second = first + FIRST_MS] = samples.times;
+  const begun = first - (second - first);
+  if (!(begun > from)) return samples;
+  const none = since !== null && since <= from ? 0 : null; // Unknown from before the start of the server.
+  return { times: [begun, ...samples.times], rates: [none, ...samples.rates], ended: [none, ...samples.ended], throttles: [null, ...samples.throttles] };
+}
+
 export function lifeOf(timeline, total) {
-  const { from_ms: from, until_ms: until, samples, entries, brokers, holds } = timeline;
+  const { from_ms: from, until_ms: until, entries, brokers, holds } = timeline;
+  const samples = wholeLife(timeline);
   return {
     from,
     until: Math.max(until, from + 1000),

@@ -25,6 +25,16 @@ def value(page: Page, selector: str) -> str:
     return text.replace("\xa0", " ")
 
 
+def test_nothing_was_copied_before_the_first_sample(site: Site) -> None:
+    samples = "{ times: [60000, 65000], rates: [7, 8], ended: [1, 2], throttles: [null, null] }"
+    life = f"{{ from_ms: 0, until_ms: 70000, since_ms: %s, samples: {samples}, brokers: [], holds: [] }}"
+    shown = "import('./timeline.js').then(({ lifeOf }) => lifeOf(%s, 9).series[0])"
+    page = site.open()
+    assert page.run(shown % (life % "0"))["values"] == [0, 7, 8]
+    assert page.run(shown % (life % "0"))["times"] == [55000, 60000, 65000]
+    assert page.run(shown % (life % "30000"))["values"] == [None, 7, 8], "the server started later"
+
+
 def test_the_timeline_says_what_happened(site: Site) -> None:
     job = site.submit(range(60))
     site.post(f"jobs/{job}/pause")
