@@ -30,7 +30,7 @@ from backends.load.wire import (
     Refused,
     log_dirs_request,
 )
-from backends.load_sources.told import NOTHING, Expected, Source, Told
+from backends.load_sources.source import NOTHING, Expected, Figures, Source
 from common.clock import Clock
 from common.off_loop import OffLoop
 from common.tasks import side_by_side
@@ -78,7 +78,7 @@ class Sampler:
     ) -> None:
         self._brokers, self._state, self._off_loop = brokers, state, off_loop
         self._clock, self._wall_ms, self._timing, self._hours = clock, wall_ms, timing, hours
-        self._sources, self._told = sources, NOTHING
+        self._sources, self._figures = sources, NOTHING
         self._asked: object = None
         """The setting of the source that was asked last."""
         self.view: View | None = None
@@ -157,10 +157,10 @@ class Sampler:
         hosts = {each: brokers[each].host for each in live if each in brokers}
         leaders, wrote = self.answers.leaders, await self._off_loop.run(samples.newest_in)
         known, topics = await self._off_loop.run(known_sums, wrote, leaders, live), leaders.layout.topics
-        told = await self._ask_others(Expected(hosts, known, [each.name for each in topics]))
-        if told is not None:
-            read = await self._off_loop.run(split, told.bytes_out, leaders, read, wrote)
-        self._told = told or NOTHING
+        figures = await self._ask_others(Expected(hosts, known, [each.name for each in topics]))
+        if figures is not None:
+            read = await self._off_loop.run(split, figures.bytes_out, leaders, read, wrote)
+        self._figures = figures or NOTHING
         now = self._clock.now()
         seconds, self._read_at = now - self._read_at, now
         await self._off_loop.run(samples.add_read, read, seconds)
@@ -170,12 +170,12 @@ class Sampler:
         settings = (each.setting for each in self._sources)
         return next((each for each in settings if each is not None), None)
 
-    async def _ask_others(self, expected: Expected) -> Told | None:
+    async def _ask_others(self, expected: Expected) -> Figures | None:
         """Return what the first source tells that is set; None if none is."""
         for source in self._sources:
-            told = await source.measure(expected, self._wall_ms, self._group_problems.add)
-            if told is not None:
-                return told
+            figures = await source.measure(expected, self._wall_ms, self._group_problems.add)
+            if figures is not None:
+                return figures
         return None
 
     async def _follow_clocks(self) -> None:
@@ -287,10 +287,10 @@ class Sampler:
             samples.profile.busy(hour_of_day(wall)),
             samples.profile.mean(),
             wall,
-            self._told.cpu,
+            self._figures.cpu,
         )
         busy = view.busy.hour
         summary = LoadSummary(
-            True, (), wall, view.coverage, view.total(), busy, view.hours(), self._told.matched
+            True, (), wall, view.coverage, view.total(), busy, view.hours(), self._figures.matched
         )
         return view, summary, view.brokers()

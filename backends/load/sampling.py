@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from backends.load.asking import Brokers
     from backends.load.sampler import Sampler, Timing
     from backends.load_sources.prometheus import Configured
-    from backends.load_sources.told import Source
+    from backends.load_sources.source import Source
 
 log = logging.getLogger(__name__)
 

@@ -8,14 +8,14 @@ from typing import Protocol, TypeVar
 from backends.client.errors import BrokerError
 from backends.client.exchange import Exchange, ask
 from backends.load_sources.reports import CPU_OF_BROKER, TOPIC_IN, TOPIC_OUT, Means
-from backends.load_sources.told import (
+from backends.load_sources.source import (
     CPU,
     NOTHING,
     OUT,
     Doubts,
     Expected,
+    Figures,
     Report,
-    Told,
     Totals,
     fraction,
     match,
@@ -68,7 +68,7 @@ class MetricsTopic:
         """See `Source.setting`."""
         return self._configured() or None
 
-    async def measure(self, expected: Expected, wall_ms: Callable[[], int], report: Report) -> Told | None:
+    async def measure(self, expected: Expected, wall_ms: Callable[[], int], report: Report) -> Figures | None:
         """See `Source.measure`."""
         topic = self._configured()
         if not topic:
@@ -83,7 +83,7 @@ class MetricsTopic:
         except (OSError, BrokerError, DecodeError) as reason:
             error = str(reason)
         else:
-            return await self._off_loop.run(_told, topic, means, expected, names, report)
+            return await self._off_loop.run(_figures, topic, means, expected, names, report)
         report(f"{OUT} and {CPU} are unknown: the topic {topic}: {error}", None)
         return NOTHING
 
@@ -153,7 +153,7 @@ def _add(means: Means, data: bytes, offset: int) -> int:
     return offset
 
 
-def _told(topic: str, means: Means, expected: Expected, names: Names, report: Report) -> Told:
+def _figures(topic: str, means: Means, expected: Expected, names: Names, report: Report) -> Figures:
     """Return the means of live brokers, as far as they are believed."""
     source = f"the topic {topic}"
     doubts, bytes_in = Doubts(source, report), _totals(means, TOPIC_IN)
@@ -170,10 +170,10 @@ def _told(topic: str, means: Means, expected: Expected, names: Names, report: Re
         if doubts.is_fraction(broker, (found.mean, found.least, found.most))
     }
     matched = [*match(OUT, list(bytes_out), source), *match(CPU, list(cpu), source)]
-    told = Told(bytes_out, cpu, matched)
+    figures = Figures(bytes_out, cpu, matched)
     missing = f"has no reports of it in the last {WINDOW_MS // 60_000} minutes"
-    doubts.report_unknown(told, expected, {OUT: missing, CPU: missing})
-    return told
+    doubts.report_unknown(figures, expected, {OUT: missing, CPU: missing})
+    return figures
 
 
 def _names(topics: Sequence[str]) -> Names:

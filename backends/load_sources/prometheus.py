@@ -13,15 +13,15 @@ from typing import NamedTuple
 from backends.load_sources.http_api import Ask, Series, Server, Vector, ask, read_vector
 from backends.load_sources.instances import Instances
 from backends.load_sources.queries import CPU_QUERIES, STYLES, Query, names_query, present
-from backends.load_sources.told import (
+from backends.load_sources.source import (
     CPU,
     NAMED,
     NOTHING,
     OUT,
     Doubts,
     Expected,
+    Figures,
     Report,
-    Told,
     Totals,
     fraction,
     match,
@@ -63,7 +63,7 @@ class Prometheus:
         """See `Source.setting`."""
         return self._configured()
 
-    async def measure(self, expected: Expected, wall_ms: Callable[[], int], report: Report) -> Told | None:
+    async def measure(self, expected: Expected, wall_ms: Callable[[], int], report: Report) -> Figures | None:
         """See `Source.measure`."""
         configured = self._configured()
         if configured is None:
@@ -80,7 +80,7 @@ class Prometheus:
 
     async def _measure(
         self, configured: Configured, expected: Expected, wall_ms: Callable[[], int], report: Report
-    ) -> Told:
+    ) -> Figures:
         gate = asyncio.Semaphore(AT_ONCE)
 
         async def found(query: str) -> Vector:
@@ -96,8 +96,8 @@ class Prometheus:
         names = {each.labels.get("__name__", "") for each in (await found(names_query(every))).series}
         texts = [query.text for query in present(every, names)]
         vectors = dict(zip(texts, await side_by_side(map(found, texts)), strict=True))
-        told = _Reading(Instances(expected.hosts, configured.brokers), vectors, report)
-        return await self._off_loop.run(told.read, expected)
+        reading = _Reading(Instances(expected.hosts, configured.brokers), vectors, report)
+        return await self._off_loop.run(reading.read, expected)
 
 
 class _Reading:
@@ -110,11 +110,11 @@ class _Reading:
         self._strangers: dict[str, set[str]] = {OUT: set(), CPU: set()}
         """By figure, instances that are none of the brokers."""
 
-    def read(self, expected: Expected) -> Told:
-        told = Told(self._bytes_out(expected), self._cpu(), self._matched)
+    def read(self, expected: Expected) -> Figures:
+        figures = Figures(self._bytes_out(expected), self._cpu(), self._matched)
         missing = {figure: self._missing(strangers) for figure, strangers in self._strangers.items()}
-        self._doubts.report_unknown(told, expected, missing)
-        return told
+        self._doubts.report_unknown(figures, expected, missing)
+        return figures
 
     @staticmethod
     def _missing(strangers: set[str]) -> str:
@@ -156,10 +156,10 @@ class _Reading:
         """Return the CPU by broker, by the first query that tells a fraction."""
         found: dict[int, float] = {}
         for query in CPU_QUERIES:
-            told = grouped((broker, each.value) for broker, each in self._series(CPU, query))
+            values_of = grouped((broker, each.value) for broker, each in self._series(CPU, query))
             taken = {
                 broker: fraction(fmean(values))
-                for broker, values in told.items()
+                for broker, values in values_of.items()
                 if broker not in found and self._is_cpu(broker, values)
             }
             self._match(CPU, query, taken)

@@ -19,7 +19,7 @@ from backends.load.problems import Problems
 from backends.load.sampler import Timing
 from backends.load_sources.metrics_topic import WINDOW_MS, MetricsTopic
 from backends.load_sources.reports import CPU_OF_BROKER, TOPIC_IN, TOPIC_OUT
-from backends.load_sources.told import Expected, Told
+from backends.load_sources.source import Expected, Figures
 from bench.load_truth import CLEANING, LOADS, compare
 from common.clock import RealClock
 from common.off_loop import InlineExecutor
@@ -81,7 +81,7 @@ def write_reports(kafka: KafkaCluster, topic: str, at_ms: int) -> None:
     producer.close()
 
 
-async def told(kafka: KafkaCluster, topic: str, leaders: list[int], problems: Problems) -> Told | None:
+async def told(kafka: KafkaCluster, topic: str, leaders: list[int], problems: Problems) -> Figures | None:
     state = State(GATEWAY, settings=SettingsState(lambda _: None))
     for broker in kafka.brokers:
         host, port = kafka.address(broker).split(":")

@@ -27,7 +27,7 @@ SILENT = 7
 """A broker that does not answer."""
 
 
-class Told:
+class AskedPolicies:
     """A broker that tells the policies of topics, and the samples that follow them."""
 
     def __init__(self, **policies: str) -> None:
@@ -56,7 +56,7 @@ class Told:
 
     async def close(self) -> None: ...
 
-    async def follow(self, seconds: float = 60.0, live: Sequence[int] = (1,)) -> "Told":
+    async def follow(self, seconds: float = 60.0, live: Sequence[int] = (1,)) -> "AskedPolicies":
         await self.clock.advance(seconds)
         self.problems.begin()
         await self.followed.follow(live, self.samples, self.problems)
@@ -68,13 +68,13 @@ class Told:
 
 
 async def test_topics_are_asked_for_once() -> None:
-    told = await (await Told(a="delete", b="compact", c="compact,delete").follow()).follow()
+    told = await (await AskedPolicies(a="delete", b="compact", c="compact,delete").follow()).follow()
     assert told.samples.compacted.tolist() == [False, False, True, True, True, True]
     assert (told.asked, all(told.known())) == ([["a", "b", "c"]], True)
 
 
 async def test_a_new_topic_is_asked_for_alone() -> None:
-    told = await Told(a="delete").follow()
+    told = await AskedPolicies(a="delete").follow()
     told.policies["b"] = "compact"
     told.samples = told.samples.moved_to(Layout([Topic("a", b"a", 2), Topic("b", b"b", 1)]))
     await told.follow()
@@ -83,7 +83,7 @@ async def test_a_new_topic_is_asked_for_alone() -> None:
 
 
 async def test_a_log_that_shrank_is_a_cause_to_ask_again() -> None:
-    told = await Told(a="delete", b="compact").follow()
+    told = await AskedPolicies(a="delete", b="compact").follow()
     told.samples.compacted[0] = True
     await told.follow()
     assert told.asked[1:] == [["a"]]
@@ -91,7 +91,7 @@ async def test_a_log_that_shrank_is_a_cause_to_ask_again() -> None:
 
 
 async def test_new_partitions_of_a_compacted_topic_are_compacted() -> None:
-    told = await Told(a="compact", b="delete").follow()
+    told = await AskedPolicies(a="compact", b="delete").follow()
     told.samples = told.samples.moved_to(Layout([Topic("a", b"a", 3), Topic("b", b"b", 2)]))
     await told.follow()
     assert told.samples.compacted.tolist() == [True, True, True, False, False]
@@ -99,7 +99,7 @@ async def test_new_partitions_of_a_compacted_topic_are_compacted() -> None:
 
 
 async def test_a_log_that_shrank_counts_as_compacted_until_a_broker_tells_else() -> None:
-    told = await Told(a="delete").follow()
+    told = await AskedPolicies(a="delete").follow()
     told.samples.compacted[0] = told.is_late = True
     await told.follow()
     assert told.samples.compacted.tolist() == [True, False]
@@ -109,14 +109,14 @@ async def test_a_log_that_shrank_counts_as_compacted_until_a_broker_tells_else()
 
 
 async def test_policies_that_were_changed_are_found_in_time() -> None:
-    told = await Told(a="delete").follow()
+    told = await AskedPolicies(a="delete").follow()
     told.policies["a"] = "compact"
     await told.follow(ALL_SECONDS)
     assert told.samples.compacted.all()
 
 
 async def test_what_is_not_told_is_not_known_and_is_asked_for_again() -> None:
-    told = Told(a="compact")
+    told = AskedPolicies(a="compact")
     told.is_late = True
     assert not any((await told.follow()).known())
     assert list(told.problems.lines()) == [
@@ -127,12 +127,12 @@ async def test_what_is_not_told_is_not_known_and_is_asked_for_again() -> None:
 
 
 async def test_another_broker_is_asked_if_one_does_not_answer() -> None:
-    told = await (await Told(a="compact").follow(live=[SILENT, 8])).follow(live=[SILENT, 8])
+    told = await (await AskedPolicies(a="compact").follow(live=[SILENT, 8])).follow(live=[SILENT, 8])
     assert (len(told.asked), all(told.known())) == (2, True)
 
 
 async def test_an_answer_without_the_policy_counts_as_a_refusal() -> None:
-    told = Told(a="compact")
+    told = AskedPolicies(a="compact")
     told.key = "retention.ms"
     assert not any((await (await told.follow()).follow()).known())
     assert len(told.asked) == 1
@@ -140,7 +140,7 @@ async def test_an_answer_without_the_policy_counts_as_a_refusal() -> None:
 
 
 async def test_a_refusal_names_the_right_and_is_not_repeated_each_minute() -> None:
-    told = Told(a="compact")
+    told = AskedPolicies(a="compact")
     told.error = ErrorCode.TOPIC_AUTHORIZATION_FAILED
     await (await told.follow()).follow()
     assert len(told.asked) == 1

@@ -16,7 +16,7 @@ from backends.load.problems import Problems
 from backends.load_sources import metrics_topic, reports
 from backends.load_sources.metrics_topic import WINDOW_MS, MetricsTopic
 from backends.load_sources.reports import CPU_OF_BROKER, TOPIC_IN, TOPIC_OUT, figures
-from backends.load_sources.told import NOTHING, Expected, Told
+from backends.load_sources.source import NOTHING, Expected, Figures
 from common.off_loop import InlineExecutor
 from protocol.apis import ApiKey
 from protocol.codec.errors import DecodeError
@@ -119,7 +119,7 @@ class Asked:
         self.leaders, self.topics = list(range(1, len(partitions) + 1)), ["hot.one", "cold"]
         self.bytes_in = {1: 50_000.0}
 
-    async def told(self) -> Told | None:
+    async def told(self) -> Figures | None:
         source = MetricsTopic(
             lambda: self.name, lambda _: self.leaders, self.brokers.exchange, InlineExecutor()
         )
@@ -143,7 +143,7 @@ async def test_bytes_out_and_cpu_are_means_of_the_reports() -> None:
     first = {0: batch(reported(1, 100_000, 50_000, 0.25)), 5: batch(reported(1, 300_000, 40_000, 0.75), 5)}
     asked = Asked(first, {7: batch(reported(2, 7_000, 9), 7, codec_number=0)})
     told = await asked.told()
-    assert told == Told(
+    assert told == Figures(
         {1: {"hot.one": 200_000.0}, 2: {"hot.one": 7_000.0}},
         {1: 0.5, 2: 0.25},
         [f"bytes out of broker 1, 2: the topic {NAME}", f"CPU of broker 1, 2: the topic {NAME}"],

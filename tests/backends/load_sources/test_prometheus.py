@@ -11,7 +11,7 @@ from backends.load_sources import prometheus
 from backends.load_sources.http_api import Ask, Server, ask
 from backends.load_sources.instances import Instances
 from backends.load_sources.prometheus import Configured, Prometheus
-from backends.load_sources.told import NOTHING, Expected, Told
+from backends.load_sources.source import NOTHING, Expected, Figures
 from common.off_loop import InlineExecutor
 from tests.backends.load_sources.fake_prometheus import (
     CONFLUENT,
@@ -40,7 +40,7 @@ class Asked:
         self.problems = Problems()
         self.wall, self.configured = 1_000.0, Configured(Server(fake.url), given)
 
-    async def told(self, ask_url: Ask = ask) -> Told:
+    async def told(self, ask_url: Ask = ask) -> Figures:
         source = Prometheus(lambda: self.configured, InlineExecutor(), ask_url)
         told = await source.measure(Expected(HOSTS, IN, ()), lambda: int(self.wall * 1000), self.problems.add)
         assert told is not None
@@ -164,7 +164,7 @@ async def test_an_answer_that_makes_no_sense_is_one_line(
 ) -> None:
     fake.broken = broken
     asked = Asked(fake)
-    assert await asked.told() == Told({}, {}, ())
+    assert await asked.told() == Figures({}, {}, ())
     (line,) = asked.lines()
     assert line.startswith(f"bytes out and CPU are unknown: Prometheus {fake.url}: ")
     assert reason in line
@@ -174,7 +174,7 @@ async def test_an_answer_that_makes_no_sense_is_one_line(
 async def test_a_prometheus_that_is_not_there_is_one_line(fake: FakePrometheus, url: str) -> None:
     asked = Asked(fake)
     asked.configured = Configured(Server(url), {})
-    assert await asked.told() == Told({}, {}, ())
+    assert await asked.told() == Figures({}, {}, ())
     assert len(asked.lines()) == 1
 
 

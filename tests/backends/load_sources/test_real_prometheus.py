@@ -9,7 +9,7 @@ import pytest
 from backends.load.problems import Problems
 from backends.load_sources.http_api import Server
 from backends.load_sources.prometheus import Configured, Prometheus
-from backends.load_sources.told import Expected, Told
+from backends.load_sources.source import Expected, Figures
 from common.off_loop import InlineExecutor
 from tests.backends.load_sources.fake_prometheus import CONFLUENT, LOWERCASE, MSK, NODE, STRIMZI
 from tests.deploy.programs import program
@@ -45,7 +45,7 @@ def series() -> str:
     return "\n".join([*lines, "# EOF", ""])
 
 
-async def told_by(url: str, problems: Problems) -> Told:
+async def told_by(url: str, problems: Problems) -> Figures:
     source = Prometheus(lambda: Configured(Server(url), {}), InlineExecutor())
     expected = Expected(HOSTS, dict.fromkeys(HOSTS, IN), ())
     told = await source.measure(expected, lambda: int(time.time() * 1000), problems.add)

@@ -43,6 +43,11 @@ class Broker:
     def used(self, path: str) -> int:
         return sum(log.size for log in (*self.logs.values(), *self.futures.values()) if log.path == path)
 
+    def fail(self, path: str) -> None:
+        """Let a directory fail. Kafka drops the future logs in it (`handleLogDirFailure`)."""
+        self.failed.add(path)
+        self.futures = {name: log for name, log in self.futures.items() if log.path != path}
+
     def show(self) -> SeenBroker:
         dirs = {
             path: SeenDir(CAPACITY, CAPACITY - self.used(path), path in self.cordoned, path in self.failed)

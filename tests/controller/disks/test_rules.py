@@ -219,8 +219,10 @@ def trouble(here: Directories, what: str, number: int, path: str) -> None:
             broker.futures.clear()
         case "stop" | "start":
             broker.answers = what == "start"
-        case "fail" | "mend":
-            (broker.failed.add if what == "fail" else broker.failed.discard)(path)
+        case "fail":
+            broker.fail(path)
+        case "mend":
+            broker.failed.discard(path)
         case "cordon":
             broker.cordoned.symmetric_difference_update({path})
         case "restart":

@@ -1,4 +1,4 @@
-"""What another source than the protocol tells of load, and why it is not believed."""
+"""Sources of load other than the protocol: the figures that they report, and why some are not used."""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import isnan
@@ -17,19 +17,19 @@ NAMED = 3
 OUT, CPU = "bytes out", "CPU"
 
 Report = Callable[[str, int | None], None]
-"""Is told what is missing, of a broker or of all."""
+"""Takes what is missing, and of which broker; None for all."""
 
 Totals = dict[int, dict[str, float]]
 """Bytes per second by broker and topic. NaN is one that is not known: a topic without a figure has none."""
 
 
-class Told(NamedTuple):
-    """What a source has told. What is not there is not known."""
+class Figures(NamedTuple):
+    """What a source reports. What is not there is not known."""
 
     bytes_out: Totals
     cpu: Mapping[int, float]
     matched: Sequence[str]
-    """What has told which figure of which brokers, one line each."""
+    """Where which figure of which brokers is from, one line each."""
 
 
 class Expected(NamedTuple):
@@ -42,19 +42,19 @@ class Expected(NamedTuple):
     topics: Sequence[str]
 
 
-NOTHING = Told({}, {}, ())
+NOTHING = Figures({}, {}, ())
 
 
 class Source(Protocol):
-    """Tells it where it is set."""
+    """Another source. It is asked while it is set."""
 
     @property
     def setting(self) -> object:
         """What is set; None if nothing is."""
         ...
 
-    async def measure(self, expected: Expected, wall_ms: Callable[[], int], report: Report) -> Told | None:
-        """Return what it tells; None if none is set. What is missing is reported."""
+    async def measure(self, expected: Expected, wall_ms: Callable[[], int], report: Report) -> Figures | None:
+        """Return its figures; None if it is not set. What is missing is reported."""
         ...
 
 
@@ -73,12 +73,12 @@ class Doubts:
         """Return whether there is one."""
         return (figure, broker) in self._reasons
 
-    def believes(self, broker: int, told: Mapping[str, float] | None, expected: Expected) -> bool:
+    def believes(self, broker: int, reported: Mapping[str, float] | None, expected: Expected) -> bool:
         """Compare the bytes in of a broker's topics with the measured ones, where both are known."""
         measured = expected.bytes_in.get(broker)
-        if told is None or measured is None:
+        if reported is None or measured is None:
             return True
-        total = sum(told.values())
+        total = sum(reported.values())
         if isnan(total) or max(total, measured) < LEAST_CHECKED:
             return True
         if 1 / TRUE <= total / max(measured, 1e-9) <= TRUE:
@@ -92,9 +92,9 @@ class Doubts:
             self.add(CPU, broker, f"says {wrong[0]:g} of 1")
         return not wrong
 
-    def report_unknown(self, told: Told, expected: Expected, missing: Mapping[str, str]) -> None:
+    def report_unknown(self, figures: Figures, expected: Expected, missing: Mapping[str, str]) -> None:
         """Report the live brokers without figures. `missing` says it of those without a doubt."""
-        for figure, known in ((OUT, told.bytes_out.keys()), (CPU, told.cpu.keys())):
+        for figure, known in ((OUT, figures.bytes_out.keys()), (CPU, figures.cpu.keys())):
             for broker in sorted(expected.hosts.keys() - known):
                 reason = self._reasons.get((figure, broker), f"{self._source} {missing[figure]}")
                 self._report(f"{figure} unknown: {reason}", broker)
@@ -106,6 +106,6 @@ def fraction(value: float) -> float:
 
 
 def match(figure: str, brokers: Sequence[int], source: str) -> Sequence[str]:
-    """Return the line that says what has told a figure; none without brokers."""
+    """Return the line that says where a figure is from; none without brokers."""
     named = some([str(each) for each in sorted(brokers)], NAMED)
     return [f"{figure} of broker {named}: {source}"] if brokers else []
