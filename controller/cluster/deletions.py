@@ -9,6 +9,7 @@ has confirmed is asked again when it is back. A new controller asks all of them 
 from collections.abc import Iterator
 
 from common.error_codes import ErrorCode
+from controller.disks.orders import forget_topic
 from controller.messages.effects import TOPIC_DELETED, DropReplica, TopicDeleted
 from controller.messages.events import DeleteTopics, ReplicasDeleted
 from controller.model.cluster import (
@@ -121,6 +122,7 @@ def _delete(d: Decision, name: str) -> Iterator[None]:
 
 def _remove(d: Decision, name: str) -> Iterator[None]:
     """Delete the records of the topic."""
+    yield from forget_topic(d, name)
     state = d.state
     partitions = state.cluster.partitions[name]
     while partitions:

@@ -4,7 +4,7 @@ A job of this kind has a record for each replica. A cancel ends what has not sta
 under way; what has arrived stays. A rollback cancels what is left, and is a job of the inverse moves.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 
 from controller.messages.disk_events import CancelMoves, MoveDisks, MovesReply, OrderedMove
 from controller.messages.event import Requester
@@ -12,6 +12,7 @@ from controller.messages.job_events import RollBackJob, RollBackReply
 from controller.model.cluster import Job, JobKind
 from controller.model.disks import BrokerReplica, DiskMove, MoveStage
 from controller.model.errors import DONE
+from controller.model.jobs import GONE
 from controller.reassignment.reassignments import close_job
 from controller.state.state import Decision, State
 
@@ -58,26 +59,17 @@ def why_not(state: State, row: OrderedMove) -> str:
 
 def cancel_moves(d: Decision, event: CancelMoves) -> Iterator[None]:
     """Cancel the open moves of the job, or of all jobs."""
-    count = 0
-    for move in list(d.state.disks.open.values()):
-        if event.job in (None, move.job) and move.stage is not MoveStage.RETURNING:
-            _cancel(d, move)
-            count += 1
-            if count % ROWS_PER_SLICE == 0:
-                yield
+    count = yield from _cancel_open(d, event.job)
     d.cancelled = count
     d.answer(event, count)
 
 
 def roll_back_moves(d: Decision, event: RollBackJob, job: Job) -> Iterator[None]:
     """Cancel what is left of the job, and order what has arrived back, the last row first."""
-    for move in [move for move in d.state.disks.open.values() if move.job == job.id]:
-        if move.stage is not MoveStage.RETURNING:
-            _cancel(d, move)
-    yield
+    yield from _cancel_open(d, job.id)
     rows, skipped = [], []
-    for row in inverse(d.state, job.id):
-        if reason := why_not(d.state, row):
+    for row, reason in moves_back(d.state, job.id):
+        if reason:
             skipped.append((row.replica.partition_key, reason))
         else:
             rows.append(row)
@@ -91,20 +83,46 @@ def roll_back_moves(d: Decision, event: RollBackJob, job: Job) -> Iterator[None]
     d.answer(event, RollBackReply(DONE, rollback.id, skipped))
 
 
-def inverse(state: State, job: int) -> list[OrderedMove]:
-    """Return the moves that take back what has arrived of the job."""
-    moves = list(state.disks.moves.get(job, {}).values())
-    return [
-        OrderedMove(*move.replica, move.target, move.source, move.size)
-        for move in reversed(moves)
-        if move.stage is MoveStage.DONE
-    ]
+def moves_back(state: State, job: int) -> Iterator[tuple[OrderedMove, str]]:
+    """Yield the moves that take back what has arrived of the job, each with the reason why it cannot be
+    ordered; empty if it can.
+    """
+    for move in reversed(list(state.disks.moves.get(job, {}).values())):
+        if move.stage is MoveStage.DONE:
+            row = OrderedMove(*move.replica, move.target, move.source, move.size)
+            yield row, move.reason or why_not(state, row)
+
+
+def forget_topic(d: Decision, topic: str) -> Iterator[None]:
+    """End the open moves of a topic that was deleted. A rollback must not move another topic of its name."""
+    if topic not in d.state.disks.topics:
+        return
+    for of_job in list(d.state.disks.moves.values()):
+        for seen, move in enumerate(list(of_job.values()), 1):
+            if move.topic == topic and move.stage.is_open:
+                end_move(d, move, MoveStage.TOPIC_DELETED)
+            elif move.topic == topic and move.stage is MoveStage.DONE and not move.reason:
+                d.put(move._replace(reason=GONE))
+            if seen % ROWS_PER_SLICE == 0:
+                yield
 
 
 def end_move(d: Decision, move: DiskMove, stage: MoveStage, reason: str = "") -> None:
     """End the move, and its job if this was its last one."""
     d.put(move._replace(stage=stage, reason=reason))
     close_job(d, move.job)
+
+
+def _cancel_open(d: Decision, job: int | None) -> Generator[None, None, int]:
+    """Cancel the open moves of the job, or of all jobs; return their number."""
+    count = 0
+    for seen, move in enumerate(list(d.state.disks.open.values()), 1):
+        if job in (None, move.job) and move.stage is not MoveStage.RETURNING:
+            _cancel(d, move)
+            count += 1
+        if seen % ROWS_PER_SLICE == 0:
+            yield
+    return count
 
 
 def _cancel(d: Decision, move: DiskMove) -> None:

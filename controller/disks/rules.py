@@ -134,6 +134,10 @@ def at_once(state: State, job: int) -> int:
 def _follow(d: Decision, move: DiskMove, shown: SeenBroker | None, silence: str) -> None:
     """Bring one move up to date."""
     disks, replica, partition = d.state.disks, move.replica, d.state.cluster.partition(*move.replica[:2])
+    if partition is None and d.state.mode.is_gateway:
+        # A broker that lags may not know it; `controller.gateway.removed_topics` ends the move.
+        disks.wait(replica, "the upstream does not show the partition")
+        return
     if partition is None:
         end_move(d, move, MoveStage.TOPIC_DELETED)
         return

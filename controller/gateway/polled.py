@@ -81,8 +81,8 @@ def _note_offline(state: State, event: UpstreamPolled, before: set[int]) -> Iter
 
 
 def active_topics(state: State) -> set[str]:
-    """Return the topics with a reassignment, a step in flight or a queued plan."""
-    return state.orders.reassigning.keys() | {
+    """Return the topics with a reassignment, a step in flight, a queued plan or a move between directories."""
+    return state.orders.reassigning.keys() | state.disks.open_topics.keys() | {
         key.topic for keys in (state.in_flight.at_upstream(), state.orders.pending) for key in keys
     }
 

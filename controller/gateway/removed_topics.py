@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from controller.cluster.deletions import forget
+from controller.disks.orders import forget_topic
 from controller.model.cluster import (
     Config,
     Partition,
@@ -17,7 +18,8 @@ PARTITIONS_PER_SLICE = 1_000
 
 
 def topic_removed(d: Decision, name: str) -> Iterator[None]:
-    """End the reassignments of a topic that was deleted or recreated, and delete its records."""
+    """End reassignments and moves of a topic that was deleted or recreated, and delete its records."""
+    yield from forget_topic(d, name)
     state = d.state
     for seen, key in enumerate(_keys(state, name), 1):
         forget(d, key)

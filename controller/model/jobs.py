@@ -62,6 +62,8 @@ class Ending(IntEnum):
     STOPPED = 4
 
 
+GONE = "the topic was deleted"
+"""Why a rollback leaves a partition as it is."""
 TOPIC_GONE = -1
 """In `Finished.taken_by`: the row is about a topic that does not exist any more. Another one may have its
 name."""

@@ -32,7 +32,7 @@ from controller.model.cluster import (
 )
 from controller.model.disks import DiskMove
 from controller.model.errors import DONE, Outcome
-from controller.model.jobs import TOPIC_GONE
+from controller.model.jobs import GONE, TOPIC_GONE
 from controller.model.limits import NO_LIMITS
 from controller.reassignment.orders import open_job, seal_job
 from controller.reassignment.phases import Trigger, fire
@@ -41,7 +41,6 @@ from controller.scheduling.buckets import Planned
 from controller.state.state import Decision, State
 
 ROWS_PER_SLICE = 500
-_GONE = "the topic was deleted"
 
 
 def roll_back_job(d: Decision, event: RollBackJob) -> Iterator[None]:
@@ -60,7 +59,7 @@ def roll_back_job(d: Decision, event: RollBackJob) -> Iterator[None]:
         if pending.job == job.id:
             withdraw(d, pending.key)
             if pending.key in state.orders.pending:
-                skipped.append((pending.key, _GONE))
+                skipped.append((pending.key, GONE))
         if seen % ROWS_PER_SLICE == ROWS_PER_SLICE - 1:
             yield
     number = _open_rollback(d, job, event)
@@ -221,7 +220,7 @@ def rollback_target(
     partition = state.cluster.partition(*key)
     gone = row is not None and (row.ending is Ending.TOPIC_DELETED or row.taken_by == TOPIC_GONE)
     if partition is None or gone or state.cluster.topics[key.topic].deleting:
-        return (), _GONE
+        return (), GONE
     reassignment, pending = state.orders.reassignments.get(key), state.orders.pending.get(key)
     if row is None and pending is not None and pending.job != job.id:
         return (), f"taken over by job {pending.job}"

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from controller.model.disks import ENDINGS, BrokerReplica, DiskMove, MoveStage
 from controller.model.jobs import Ending, Job
+from controller.state.orders import count_down
 
 
 class Received(NamedTuple):
@@ -33,6 +34,10 @@ class DiskState:
     """By broker: those for which the broker was asked."""
     waiting: dict[int, Moves] = field(default_factory=dict)
     """By broker: those for which it was not asked yet."""
+    topics: Counter[str] = field(default_factory=Counter)
+    """The number of moves of each topic, also of those that have ended."""
+    open_topics: Counter[str] = field(default_factory=Counter)
+    """The number of open moves of each topic."""
     stages: dict[int, Counter[MoveStage]] = field(default_factory=dict)
     """By job: the number of its moves in each stage."""
     rates: dict[int, int] = field(default_factory=dict)
@@ -52,12 +57,15 @@ class DiskState:
         """Insert or replace the move. Return by how much the number of open moves of its job changes."""
         replica, of_job = record.replica, self.moves.setdefault(record.job, {})
         before = of_job.get(replica)
-        if before is not None:
+        if before is None:
+            self.topics[record.topic] += 1
+        else:
             self._leave(before)
         of_job[replica] = record
         self.stages.setdefault(record.job, Counter())[record.stage] += 1
         if record.stage.is_open:
             self.open[replica] = record
+            self.open_topics[record.topic] += 1
             by_broker = self.flying if record.stage.is_flying else self.waiting
             by_broker.setdefault(record.broker, {})[replica] = record
         else:
@@ -69,6 +77,7 @@ class DiskState:
         job, replica = key
         gone = self.moves[job].pop(replica)
         self._leave(gone)
+        count_down(self.topics, gone.topic)
         if not self.moves[job]:
             del self.moves[job], self.stages[job]
         if gone.stage.is_open:
@@ -131,13 +140,11 @@ class DiskState:
 
     def _leave(self, record: DiskMove) -> None:
         """Take a move out of the indexes of its stage."""
-        counted = self.stages[record.job]
-        counted[record.stage] -= 1
-        if not counted[record.stage]:
-            del counted[record.stage]
+        count_down(self.stages[record.job], record.stage)
         if not record.stage.is_open:
             return
         del self.open[record.replica]
+        count_down(self.open_topics, record.topic)
         by_broker = self.flying if record.stage.is_flying else self.waiting
         del by_broker[record.broker][record.replica]
         if not by_broker[record.broker]:

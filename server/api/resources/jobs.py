@@ -305,7 +305,7 @@ async def preview_rollback(call: Call) -> RollbackPreview:
     """Return what a rollback of the job would do now. Nothing is changed."""
     job = job_of(call)
     if job.kind is JobKind.DISKS:
-        return _preview_moves(call, job)
+        return await _preview_moves(call, job)
     rows = await call.collect(rollback_rows(call.state, job))
     moving = [row for row in rows if row.replicas and not row.unmoved]
     skipped = [row for row in rows if row.reason]
@@ -326,8 +326,8 @@ async def preview_rollback(call: Call) -> RollbackPreview:
     )
 
 
-def _preview_moves(call: Call, job: cluster.Job) -> RollbackPreview:
-    found = preview_of_moves(call, job.id)
+async def _preview_moves(call: Call, job: cluster.Job) -> RollbackPreview:
+    found = await preview_of_moves(call, job.id)
     return RollbackPreview(
         undoes=job.undoes or None,
         partitions=found.partitions,

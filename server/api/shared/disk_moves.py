@@ -11,7 +11,7 @@ from common.clock import wall_clock
 from common.error_codes import ErrorCode
 from common.lists import grouped
 from common.wording import some
-from controller.disks.orders import inverse, why_not
+from controller.disks.orders import moves_back
 from controller.messages.disk_events import MoveDisks, OrderedMove
 from controller.model.disks import BrokerReplica, DiskMove, MoveStage
 from controller.model.limits import PlanLimits
@@ -195,12 +195,12 @@ class MovesBack(NamedTuple):
     skipped: Sequence[tuple[TopicPartition, str]]
 
 
-def preview_of_moves(call: Call, job: int) -> MovesBack:
+async def preview_of_moves(call: Call, job: int) -> MovesBack:
     """Return what a rollback of the job would do now."""
     stages = call.state.disks.stages.get(job, Counter())
-    rows = inverse(call.state, job)
-    skipped = [(row.replica.partition_key, why) for row in rows if (why := why_not(call.state, row))]
-    back = [row for row in rows if not why_not(call.state, row)]
+    rows = await call.collect(moves_back(call.state, job))
+    skipped = [(row.replica.partition_key, reason) for row, reason in rows if reason]
+    back = [row for row, reason in rows if not reason]
     flying = stages.get(MoveStage.MOVING, 0) + stages.get(MoveStage.RETURNING, 0)
     waiting = stages.get(MoveStage.WAITING, 0)
     return MovesBack(len(back) + flying, sum(row.size for row in back), waiting, skipped)

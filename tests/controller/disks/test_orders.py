@@ -7,6 +7,7 @@ from controller.messages.job_events import Pause, Prune
 from controller.model.disks import MoveStage
 from controller.model.jobs import Ending, JobKind
 from controller.state.cluster import Disk
+from tests.builders import partition
 from tests.controller.disks.directories import Directories
 
 
@@ -162,3 +163,15 @@ def test_a_restart_goes_on_where_the_moves_are(here: Directories) -> None:
     assert here.stages() == {"foo-0@1": MoveStage.MOVING, "foo-1@1": MoveStage.WAITING}
     here.settle()
     assert here.controller.state.disks.endings(1) == {Ending.DONE: 2}
+
+
+def test_another_topic_of_the_name_of_a_deleted_one_is_left_alone(here: Directories) -> None:
+    here.order(("foo-0", 1, "/b"), ("foo-1", 1, "/b"))
+    here.look()
+    here.copy()
+    here.look()
+    here.controller.do(DeleteTopics(["foo"]))
+    here.controller.with_partitions(*(partition(name, (1, 2, 3)) for name in here.names))
+    assert set(here.stages().values()) == {MoveStage.DONE, MoveStage.TOPIC_DELETED}
+    reply = here.roll_back(1)
+    assert (reply.job, [why for _, why in reply.skipped]) == (0, ["the topic was deleted"])

@@ -5,6 +5,7 @@ import pytest
 
 from controller.execution.throttle import desired_throttle
 from controller.gateway.events import Measured, TopicConfigsSeen, UpstreamPolled
+from controller.messages.disk_events import DisksSeen, MoveDisks, OrderedMove
 from controller.messages.events import ControllerStarted
 from controller.messages.job_events import AlterRow, AlterTopic, Pause, Queue, RollBackJob
 from controller.model.cluster import (
@@ -18,6 +19,7 @@ from controller.model.cluster import (
     TopicPartition,
 )
 from controller.model.configs import THROTTLE
+from controller.model.disks import MoveStage
 from controller.model.thresholds import TOPIC_REMOVED_MS
 from controller.modes import ZOOKEEPER
 from controller.reassignment.phases import Phase
@@ -272,3 +274,42 @@ def _made_anew(record: Record, partition: Partition) -> Record:
     if isinstance(record, Topic) and record.name == partition.topic:
         return record._replace(id=b"another topic id")
     return partition if isinstance(record, Partition) and record.key == partition.key else record
+
+
+def with_move(gateway: Gateway) -> None:
+    """Order a move between directories, which does not start: its broker is not looked at."""
+    gateway.do(MoveDisks([OrderedMove("foo", 0, 4, "/a", "/b")]))
+
+
+def look_at_broker(gateway: Gateway) -> MoveStage:
+    [move] = gateway.state.disks.moves[1].values()
+    gateway.do(DisksSeen({4: [move.replica]}, {}, {4: "no answer"}))
+    return gateway.state.disks.moves[1][move.replica].stage
+
+
+def test_a_topic_missing_for_a_short_time_does_not_end_its_moves() -> None:
+    known = Gateway(FOO)
+    with_move(known)
+    gateway = Gateway(kafka=known.kafka)
+    gateway.put(known.state.orders.jobs[1], *known.state.disks.moves[1].values())
+    gateway.do(replace(known.kafka.poll(), topics=[]))
+    assert look_at_broker(gateway) is MoveStage.WAITING
+    assert [*gateway.state.disks.reasons.values()] == ["the upstream does not show the partition"]
+
+
+def test_a_removed_topic_ends_its_moves() -> None:
+    gateway = Gateway(FOO)
+    with_move(gateway)
+    look_at(gateway, replace(gateway.kafka.poll(), topics=[]))
+    [move] = gateway.state.disks.moves[1].values()
+    assert move.stage is MoveStage.TOPIC_DELETED
+    assert gateway.state.orders.jobs[1].ended_ms
+
+
+def test_a_recreated_topic_ends_its_moves() -> None:
+    gateway = Gateway(FOO)
+    with_move(gateway)
+    seen = gateway.kafka.poll()
+    look_at(gateway, replace(seen, topics=[seen.topics[0]._replace(id=b"x" * 16)]))
+    [move] = gateway.state.disks.moves[1].values()
+    assert move.stage is MoveStage.TOPIC_DELETED
