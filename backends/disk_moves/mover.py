@@ -7,7 +7,6 @@ submits that, and asks them for what the reply says (AlterReplicaLogDirs). It ke
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Protocol
 
 from backends.client.channel import BrokerClient
@@ -15,6 +14,8 @@ from backends.client.errors import BrokerError
 from common.clock import Clock
 from common.error_codes import ErrorCode, error_name
 from common.lists import grouped
+from common.tasks import side_by_side
+from controller.disks.rules import LOOKED_AT, to_look_at
 from controller.messages.disk_events import Ask, DisksSeen, MovesRefused, SeenBroker, SeenDir, SeenLog
 from controller.model.disks import BrokerReplica
 from controller.model.errors import Outcome
@@ -37,8 +38,6 @@ LOOK_SECONDS = 1.0
 SHARE = 10.0
 """Pause as a multiple of the slowest answer, so that brokers with many replicas are not kept busy."""
 SELDOM_SECONDS = 60.0
-WAITING = 500
-"""Waiting moves of a broker that one look is about. All take turns."""
 
 
 class DiskBrokers(Protocol):
@@ -101,26 +100,28 @@ class DiskMover:
 
     async def look(self) -> None:
         """Look at all brokers with moves once, and ask them."""
-        looked = {broker: self._next(broker) for broker in sorted(self._state.disks.brokers)}
+        looked: dict[int, list[BrokerReplica]] = {}
+        for broker in sorted(self._state.disks.brokers):
+            looked[broker] = self._next(broker)
+            await asyncio.sleep(0)
         shown: dict[int, SeenBroker] = {}
         silent: dict[int, str] = {}
-        await asyncio.gather(*(self._describe(each, looked[each], shown, silent) for each in looked))
+        await side_by_side(self._describe(each, looked[each], shown, silent) for each in looked)
         asks = await self._submit(DisksSeen(looked, shown, silent))
         if not asks:
             return
         await self._settled()
-        answers = await asyncio.gather(*(self._alter(*each) for each in _by_broker(asks).items()))
+        answers = await side_by_side(self._alter(*each) for each in _by_broker(asks).items())
         if refused := [row for rows in answers for row in rows]:
             await self._submit(MovesRefused(refused))
 
     def _next(self, broker: int) -> list[BrokerReplica]:
-        """Return the replicas to look at: all that are under way, and the next ones of those that wait."""
-        flying = self._state.disks.flying.get(broker, {})
-        waiting = self._state.disks.waiting.get(broker, {})
-        start = self._turns.get(broker, 0)
-        start = start if start < len(waiting) else 0
-        self._turns[broker] = start + WAITING
-        return [*flying, *islice(waiting, start, start + WAITING)]
+        """Return the replicas to look at. Those that wait take turns."""
+        waiting = sum(map(len, self._state.disks.waiting.get(broker, {}).values()))
+        turn = self._turns.get(broker, 0)
+        turn = turn if turn < waiting else 0
+        self._turns[broker] = turn + LOOKED_AT
+        return to_look_at(self._state, broker, turn)
 
     async def _describe(
         self,

@@ -9,7 +9,6 @@ has confirmed is asked again when it is back. A new controller asks all of them 
 from collections.abc import Iterator
 
 from common.error_codes import ErrorCode
-from controller.disks.orders import forget_topic
 from controller.messages.effects import TOPIC_DELETED, DropReplica, TopicDeleted
 from controller.messages.events import DeleteTopics, ReplicasDeleted
 from controller.model.cluster import (
@@ -24,6 +23,7 @@ from controller.model.cluster import (
     UpstreamStep,
 )
 from controller.model.errors import DONE, Outcome
+from controller.reassignment.move_endings import forget_moves
 from controller.reassignment.planning import release
 from controller.reassignment.reassignments import end_reassignment, forget_queued, mark_gone
 from controller.state.state import Decision, State
@@ -122,7 +122,7 @@ def _delete(d: Decision, name: str) -> Iterator[None]:
 
 def _remove(d: Decision, name: str) -> Iterator[None]:
     """Delete the records of the topic."""
-    yield from forget_topic(d, name)
+    yield from forget_moves(d, name)
     state = d.state
     partitions = state.cluster.partitions[name]
     while partitions:

@@ -12,8 +12,7 @@ from controller.messages.job_events import RollBackJob, RollBackReply
 from controller.model.cluster import Job, JobKind
 from controller.model.disks import BrokerReplica, DiskMove, MoveStage
 from controller.model.errors import DONE
-from controller.model.jobs import GONE
-from controller.reassignment.reassignments import close_job
+from controller.reassignment.move_endings import end_move
 from controller.state.state import Decision, State
 
 ROWS_PER_SLICE = 500
@@ -84,33 +83,11 @@ def roll_back_moves(d: Decision, event: RollBackJob, job: Job) -> Iterator[None]
 
 
 def moves_back(state: State, job: int) -> Iterator[tuple[OrderedMove, str]]:
-    """Yield the moves that take back what has arrived of the job, each with the reason why it cannot be
-    ordered; empty if it can.
-    """
+    """Yield the moves that take back what has arrived of the job, and why each cannot be ordered, if so."""
     for move in reversed(list(state.disks.moves.get(job, {}).values())):
         if move.stage is MoveStage.DONE:
             row = OrderedMove(*move.replica, move.target, move.source, move.size)
             yield row, move.reason or why_not(state, row)
-
-
-def forget_topic(d: Decision, topic: str) -> Iterator[None]:
-    """End the open moves of a topic that was deleted. A rollback must not move another topic of its name."""
-    if topic not in d.state.disks.topics:
-        return
-    for of_job in list(d.state.disks.moves.values()):
-        for seen, move in enumerate(list(of_job.values()), 1):
-            if move.topic == topic and move.stage.is_open:
-                end_move(d, move, MoveStage.TOPIC_DELETED)
-            elif move.topic == topic and move.stage is MoveStage.DONE and not move.reason:
-                d.put(move._replace(reason=GONE))
-            if seen % ROWS_PER_SLICE == 0:
-                yield
-
-
-def end_move(d: Decision, move: DiskMove, stage: MoveStage, reason: str = "") -> None:
-    """End the move, and its job if this was its last one."""
-    d.put(move._replace(stage=stage, reason=reason))
-    close_job(d, move.job)
 
 
 def _cancel_open(d: Decision, job: int | None) -> Generator[None, None, int]:

@@ -15,20 +15,24 @@ that failed, is cordoned or is not known, nor if it would fill the directory bey
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum, auto
+from itertools import chain, islice
 
 from controller.cluster.config_keys import BROKER_KEYS
-from controller.disks.orders import ROWS_PER_SLICE, end_move
+from controller.disks.orders import ROWS_PER_SLICE
 from controller.messages.disk_events import Ask, DisksSeen, MovesRefused, SeenBroker
 from controller.model.cluster import ResourceType
 from controller.model.configs import DISK_MOVES, MAX_DISK_USAGE
 from controller.model.disks import BrokerReplica, DiskMove, MoveStage
 from controller.model.limits import UNLIMITED
 from controller.model.replicas import StoredReplica
+from controller.reassignment.move_endings import end_move
 from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import Decision, State
 
 RETRY_MS = 30_000
 """Pause before a broker is asked again for what it has refused."""
+LOOKED_AT = 100
+"""Waiting moves of a broker that one look is about: so many that may start, and so many others."""
 
 
 class Sight(Enum):
@@ -70,6 +74,39 @@ NEXT = {
     (MoveStage.RETURNING, Sight.ABSENT): MoveStage.ROLLED_BACK,
 }
 """The stage of an open move, and what is seen -> its next stage."""
+
+
+def to_look_at(state: State, broker: int, turn: int) -> list[BrokerReplica]:
+    """Return the replicas of a broker that the next look is about.
+
+    These are all that are under way, the first that may start as far as is known, and those that wait from
+    place `turn` on: something may have happened to them.
+    """
+    disks = state.disks
+    in_turn = chain.from_iterable(disks.waiting.get(broker, {}).values())
+    return list(
+        dict.fromkeys(
+            chain(
+                disks.flying.get(broker, {}),
+                islice(_unobstructed(state, broker), LOOKED_AT),
+                islice(in_turn, turn, turn + LOOKED_AT),
+            )
+        )
+    )
+
+
+def _unobstructed(state: State, broker: int) -> Iterator[BrokerReplica]:
+    """Yield the waiting moves without a reason, in the order of their start."""
+    waiting, jobs = state.disks.waiting.get(broker, {}), state.orders.jobs
+    for number in sorted(waiting, key=lambda number: _rank(state, number)):
+        if number not in jobs or not jobs[number].paused:
+            yield from (replica for replica in waiting[number] if replica not in state.disks.reasons)
+
+
+def _rank(state: State, number: int) -> tuple[int, int]:
+    """Return what sorts jobs by the order in which their moves start."""
+    job = state.orders.jobs.get(number)
+    return (0 if job is None else -job.priority), number
 
 
 def disks_seen(d: Decision, event: DisksSeen) -> Iterator[None]:
@@ -196,7 +233,7 @@ def _start(d: Decision, broker: int, shown: SeenBroker, looked: Sequence[BrokerR
     state, disks = d.state, d.state.disks
     stopped = d.is_stopped() or state.backlog.usage.held == 0
     arriving = _arriving(disks.flying.get(broker, {}).values(), shown, state)
-    for move in _in_order(state, broker, looked):
+    for move in _in_order(state, looked):
         job = state.orders.jobs.get(move.job)
         reason = _obstacle(d, move, shown, arriving)
         if reason:
@@ -210,11 +247,11 @@ def _start(d: Decision, broker: int, shown: SeenBroker, looked: Sequence[BrokerR
         arriving[move.target] += _size(move, shown)
 
 
-def _in_order(state: State, broker: int, looked: Iterable[BrokerReplica]) -> list[DiskMove]:
+def _in_order(state: State, looked: Iterable[BrokerReplica]) -> list[DiskMove]:
     """Return the waiting moves among those that were looked at, the first to start first."""
-    waiting, jobs = state.disks.waiting.get(broker, {}), state.orders.jobs
-    moves = [waiting[replica] for replica in looked if replica in waiting]
-    return sorted(moves, key=lambda move: (-jobs[move.job].priority if move.job in jobs else 0, move.job))
+    moves = [state.disks.open[replica] for replica in looked if replica in state.disks.open]
+    waiting = [move for move in moves if move.stage is MoveStage.WAITING]
+    return sorted(waiting, key=lambda move: _rank(state, move.job))
 
 
 def _arriving(flying: Iterable[DiskMove], shown: SeenBroker, state: State) -> Counter[str]:

@@ -81,10 +81,12 @@ def _note_offline(state: State, event: UpstreamPolled, before: set[int]) -> Iter
 
 
 def active_topics(state: State) -> set[str]:
-    """Return the topics with a reassignment, a step in flight, a queued plan or a move between directories."""
-    return state.orders.reassigning.keys() | state.disks.open_topics.keys() | {
-        key.topic for keys in (state.in_flight.at_upstream(), state.orders.pending) for key in keys
-    }
+    """Return the topics with a reassignment, a step in flight, a queued plan or moves between directories."""
+    return (
+        state.orders.reassigning.keys()
+        | state.disks.open_topics.keys()
+        | {key.topic for keys in (state.in_flight.at_upstream(), state.orders.pending) for key in keys}
+    )
 
 
 def unreachable(d: Decision, event: Unreachable) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from itertools import chain
 
 from controller.cluster.deletions import forget
-from controller.disks.orders import forget_topic
 from controller.model.cluster import (
     Config,
     Partition,
@@ -12,6 +11,7 @@ from controller.model.cluster import (
     Topic,
     TopicPartition,
 )
+from controller.reassignment.move_endings import forget_moves
 from controller.state.state import Decision, State
 
 PARTITIONS_PER_SLICE = 1_000
@@ -19,7 +19,7 @@ PARTITIONS_PER_SLICE = 1_000
 
 def topic_removed(d: Decision, name: str) -> Iterator[None]:
     """End reassignments and moves of a topic that was deleted or recreated, and delete its records."""
-    yield from forget_topic(d, name)
+    yield from forget_moves(d, name)
     state = d.state
     for seen, key in enumerate(_keys(state, name), 1):
         forget(d, key)

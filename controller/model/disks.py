@@ -73,7 +73,7 @@ class DiskMove(NamedTuple):
     """Its bytes then; 0 if they were not known."""
     stage: MoveStage = MoveStage.WAITING
     reason: str = ""
-    """Why it has ended, other than by its arrival; of a replica that has arrived: why a rollback leaves it."""
+    """Why it has ended, other than by its arrival. If the replica has arrived: why a rollback leaves it."""
 
     @property
     def replica(self) -> BrokerReplica:

@@ -1,9 +1,8 @@
 """The moves between log directories: their records, with indexes, and what was last seen of them."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import NamedTuple
 
 from controller.model.disks import ENDINGS, BrokerReplica, DiskMove, MoveStage
@@ -32,8 +31,8 @@ class DiskState:
     """Those that have not ended. A replica has one at most."""
     flying: dict[int, Moves] = field(default_factory=dict)
     """By broker: those for which the broker was asked."""
-    waiting: dict[int, Moves] = field(default_factory=dict)
-    """By broker: those for which it was not asked yet."""
+    waiting: dict[int, dict[int, Moves]] = field(default_factory=dict)
+    """By broker and job: those for which the broker was not asked yet."""
     topics: Counter[str] = field(default_factory=Counter)
     """The number of moves of each topic, also of those that have ended."""
     open_topics: Counter[str] = field(default_factory=Counter)
@@ -66,8 +65,10 @@ class DiskState:
         if record.stage.is_open:
             self.open[replica] = record
             self.open_topics[record.topic] += 1
-            by_broker = self.flying if record.stage.is_flying else self.waiting
-            by_broker.setdefault(record.broker, {})[replica] = record
+            if record.stage.is_flying:
+                self.flying.setdefault(record.broker, {})[replica] = record
+            else:
+                self.waiting.setdefault(record.broker, {}).setdefault(record.job, {})[replica] = record
         else:
             self._forget(replica)
         return record.stage.is_open - (before is not None and before.stage.is_open)
@@ -134,10 +135,6 @@ class DiskState:
         stages = self.stages.get(job, Counter())
         return Counter({ENDINGS[stage]: count for stage, count in stages.items() if not stage.is_open})
 
-    def of_broker(self, broker: int) -> Iterator[DiskMove]:
-        """Yield the open moves of the broker, those that are under way first."""
-        return chain(self.flying.get(broker, {}).values(), self.waiting.get(broker, {}).values())
-
     def _leave(self, record: DiskMove) -> None:
         """Take a move out of the indexes of its stage."""
         count_down(self.stages[record.job], record.stage)
@@ -145,11 +142,21 @@ class DiskState:
             return
         del self.open[record.replica]
         count_down(self.open_topics, record.topic)
-        by_broker = self.flying if record.stage.is_flying else self.waiting
-        del by_broker[record.broker][record.replica]
-        if not by_broker[record.broker]:
-            del by_broker[record.broker]
+        if record.stage.is_flying:
+            _take_out(self.flying, record.broker, record.replica)
+            return
+        of_broker = self.waiting[record.broker]
+        _take_out(of_broker, record.job, record.replica)
+        if not of_broker:
+            del self.waiting[record.broker]
 
     def _forget(self, replica: BrokerReplica) -> None:
         for known in (self.received, self.reasons, self.refused):
             known.pop(replica, None)
+
+
+def _take_out(groups: dict[int, Moves], number: int, replica: BrokerReplica) -> None:
+    """Remove a move from its group, and a group that is empty then."""
+    del groups[number][replica]
+    if not groups[number]:
+        del groups[number]

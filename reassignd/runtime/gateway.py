@@ -132,8 +132,9 @@ class ServedUpstream:
         elif isinstance(event, MoveDisks):
             await self.backend.refresh_topics(row.topic for row in event.moves)
         elif isinstance(event, RollBackJob):
+            finished, moves = self._state.orders.finished, self._state.disks.moves
             await self.backend.refresh_topics(
-                key.topic for key in self._state.orders.finished.get(event.job, ())
+                key.topic for key in (*finished.get(event.job, ()), *moves.get(event.job, ()))
             )
         return await self._hooks.submit(event)
 

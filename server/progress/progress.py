@@ -12,12 +12,13 @@ from typing import NamedTuple
 from common.clock import Clock, RealClock, wall_clock
 from common.tasks import Turns, in_slices
 from controller.execution.throttle import throttle_rate
+from controller.model.disks import MoveStage
 from controller.model.jobs import JobKind
 from controller.model.replicas import TopicPartition
 from controller.schedule.openings import seconds_until_done
 from controller.state.state import State
 from server.counters import TransferTotals
-from server.progress.disk_progress import DiskProgress
+from server.progress.disk_progress import DiskJob, DiskProgress
 from server.progress.job_history import JobHistory
 from server.progress.measurement import Bytes, Flow, JobBytes, JobProgress, Measurement, increase
 from server.progress.rates import Meter, Sizes, ThroughputHistory, Transfer, rounded, seconds_left
@@ -116,8 +117,8 @@ class Progress:
 
     def of_job(self, number: int) -> CopyRate | None:
         """Return the job's progress; None when it is not known, or when there is nothing to copy."""
-        if (copied := self._disks.of_job(number)) is not None:
-            return CopyRate(*copied)
+        if (moves := self._disks.of_job(number)) is not None:
+            return self._of_moves(number, moves)
         job = self._jobs.get(number)
         if job is None:
             return None
@@ -127,6 +128,14 @@ class Progress:
         return CopyRate(
             moved, moved + left, rounded(self._rate(number, job)), self._seconds_left(number, job)
         )
+
+    def _of_moves(self, number: int, moves: DiskJob) -> CopyRate:
+        """Return the progress of a job of moves between log directories."""
+        seconds = None if self._is_stopped(number) else moves.seconds_left
+        if MoveStage.WAITING in self._state.disks.stages.get(number, ()):
+            seconds = self._scheduled(seconds)
+        moved, left, *_ = moves.bytes
+        return CopyRate(moved, moved + left, rounded(moves.rate), seconds)
 
     def to_brokers(self) -> dict[int, CopyRate]:
         """Return the progress of all open jobs by the broker that receives the data."""
@@ -249,6 +258,7 @@ class Progress:
             job.add_interval(seconds, is_open=number in self._open)
         throttle = throttle_rate(self._state)
         copied = {number: job.copied_since() for number, job in self._jobs.items()}
+        copied |= self._disks.take_copied()
         self.history.add(seconds, copied, throttle)
         received = sum((increase(before.moved, now.moved) for before, now in pairs), Bytes())
         self.throughput.add(seconds, _copied(pairs, received), throttle)

@@ -34,7 +34,7 @@ from controller.views.rollback import RollbackRow, rollback_rows
 from server.api.shared.answers import streamed
 from server.api.shared.bodies import MAX_SMALL_BODY
 from server.api.shared.call import Call, Endpoint
-from server.api.shared.disk_moves import move_page, preview_of_moves
+from server.api.shared.disk_moves import ONLY_B, move_page, preview_of_moves
 from server.api.shared.errors import HttpError, require
 from server.api.shared.job_parts import Part, PartsPage, part_page
 from server.api.shared.job_rows import (
@@ -378,6 +378,8 @@ async def throttle(call: Call) -> JobThrottle:
 async def limit(call: Call) -> OwnLimits:
     """Change limits of the job's own. They apply from its next step on; its steps in flight count at once."""
     changes = await call.read_body(_limit_changes, MAX_SMALL_BODY)
+    if job_of(call).kind is JobKind.DISKS and changes.keys() != {"per_broker"}:
+        raise HttpError(400, ONLY_B)
     require(await call.submit(LimitJob(job_of(call).id, changes, call.requester)))
     return OwnLimits(job_limits(call.state, job_of(call)))
 

@@ -1,6 +1,5 @@
 """Moves between log directories: their order, how a job of them is shown, and what a rollback would do."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NamedTuple
@@ -10,6 +9,7 @@ from msgspec import UNSET, Meta, Struct
 from common.clock import wall_clock
 from common.error_codes import ErrorCode
 from common.lists import grouped
+from common.tasks import side_by_side
 from common.wording import some
 from controller.disks.orders import moves_back
 from controller.messages.disk_events import MoveDisks, OrderedMove
@@ -26,6 +26,7 @@ from server.api.shared.job_parts import DirectoryMove, Part, PartSort, PartsPage
 
 NAMED = 5
 """Replicas that a refusal names."""
+ONLY_B = "limits: of moves between log directories there is only B"
 
 
 class WantedMove(Struct, forbid_unknown_fields=True):
@@ -91,7 +92,7 @@ def _with_moves(event: MoveDisks, rows: Sequence[OrderedMove]) -> MoveDisks:
 async def _find(call: Call, moves: Sequence[WantedMove]) -> dict[BrokerReplica, _Place]:
     """Ask the brokers for the directories and the sizes of these replicas. Raises HttpError."""
     of_broker = grouped((each.broker, each) for each in moves)
-    answers = await asyncio.gather(*(_ask(call, broker, rows) for broker, rows in of_broker.items()))
+    answers = await side_by_side(_ask(call, broker, rows) for broker, rows in of_broker.items())
     return {replica: found for answer in answers for replica, found in answer.items()}
 
 
@@ -115,7 +116,7 @@ async def _ask(call: Call, broker: int, moves: Sequence[WantedMove]) -> dict[Bro
 def disk_limits(limits: PlanLimits) -> PlanLimits:
     """Return the limits if they have only B. Raises HttpError."""
     if limits != PlanLimits(per_broker=limits.per_broker):
-        raise HttpError(400, "limits: of moves between log directories there is only B")
+        raise HttpError(400, ONLY_B)
     return limits
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from common.error_codes import ErrorCode
+from controller.disks.rules import to_look_at
 from controller.messages.disk_events import (
     Ask,
     CancelMoves,
@@ -107,11 +108,17 @@ class Directories:
     def roll_back(self, job: int) -> Any:
         return self.controller.do(RollBackJob(job)).reply
 
-    def look(self, seconds: int = 1) -> Sequence[Ask]:
-        """Look at all brokers with moves, and ask them for what the reply says."""
-        disks = self.controller.state.disks
+    def look(self, seconds: int = 1, turn: int | None = None) -> Sequence[Ask]:
+        """Look at all brokers with moves, and ask them for what the reply says.
+
+        `turn` is the place of the waiting moves that are looked at; None: all are.
+        """
+        state = self.controller.state
         looked = {
-            broker: [move.replica for move in disks.of_broker(broker)] for broker in sorted(disks.brokers)
+            broker: [replica for replica in state.disks.open if replica.broker == broker]
+            if turn is None
+            else to_look_at(state, broker, turn)
+            for broker in sorted(state.disks.brokers)
         }
         shown = {broker: self.brokers[broker].show() for broker in looked if self.brokers[broker].answers}
         silent = {broker: f"offline: broker {broker}" for broker in looked.keys() - shown.keys()}

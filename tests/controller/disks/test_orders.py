@@ -2,12 +2,10 @@
 
 import pytest
 
-from controller.messages.events import DeleteTopics
 from controller.messages.job_events import Pause, Prune
 from controller.model.disks import MoveStage
 from controller.model.jobs import Ending, JobKind
 from controller.state.cluster import Disk
-from tests.builders import partition
 from tests.controller.disks.directories import Directories
 
 
@@ -130,15 +128,6 @@ def test_a_rollback_skips_what_a_later_job_moves(here: Directories) -> None:
     assert (reply.job, [why for _, why in reply.skipped]) == (0, ["job 2 moves it to /c"])
 
 
-def test_a_deleted_topic_ends_its_moves(here: Directories) -> None:
-    here.order(("foo-0", 1, "/b"), ("foo-1", 1, "/b"))
-    here.look()
-    here.controller.do(DeleteTopics(["foo"]))
-    here.look()
-    assert set(here.stages().values()) == {MoveStage.TOPIC_DELETED}
-    assert here.controller.state.orders.jobs[1].ended_ms
-
-
 def test_a_paused_job_starts_nothing(here: Directories) -> None:
     here.order(("foo-0", 1, "/b"), paused=True)
     assert here.look() == []
@@ -163,15 +152,3 @@ def test_a_restart_goes_on_where_the_moves_are(here: Directories) -> None:
     assert here.stages() == {"foo-0@1": MoveStage.MOVING, "foo-1@1": MoveStage.WAITING}
     here.settle()
     assert here.controller.state.disks.endings(1) == {Ending.DONE: 2}
-
-
-def test_another_topic_of_the_name_of_a_deleted_one_is_left_alone(here: Directories) -> None:
-    here.order(("foo-0", 1, "/b"), ("foo-1", 1, "/b"))
-    here.look()
-    here.copy()
-    here.look()
-    here.controller.do(DeleteTopics(["foo"]))
-    here.controller.with_partitions(*(partition(name, (1, 2, 3)) for name in here.names))
-    assert set(here.stages().values()) == {MoveStage.DONE, MoveStage.TOPIC_DELETED}
-    reply = here.roll_back(1)
-    assert (reply.job, [why for _, why in reply.skipped]) == (0, ["the topic was deleted"])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controller.disks.rules import NEXT, RETRY_MS, Sight
+from controller.disks.rules import LOOKED_AT, NEXT, RETRY_MS, Sight, to_look_at
 from controller.messages.disk_events import SeenLog
 from controller.model.configs import DISK_MOVES, MAX_DISK_USAGE
 from controller.model.disks import MoveStage
@@ -51,6 +51,27 @@ def test_a_job_of_higher_priority_starts_first(here: Directories) -> None:
     here.order(("foo-0", 1, "/b"))
     here.order(("foo-1", 1, "/b"), priority=1)
     assert [ask.replica.partition for ask in here.look()] == [1]
+
+
+def test_many_moves_that_wait_or_are_paused_keep_no_other_back() -> None:
+    names = [f"foo-{number}" for number in range(3 * LOOKED_AT)]
+    here = Directories(names)
+    here.order(*((name, 1, "/b") for name in names[:LOOKED_AT]), paused=True)
+    here.order(*((name, 1, "/b") for name in names[LOOKED_AT:-1]))
+    here.order((names[-1], 1, "/b"), priority=1)
+    [ask] = here.look(seconds=0, turn=0)
+    assert ask.replica.partition == len(names) - 1
+    here.copy()
+    [ask] = here.look(seconds=0, turn=0)
+    assert ask.replica.partition == LOOKED_AT
+
+
+def test_all_waiting_moves_take_turns() -> None:
+    here = Directories([f"foo-{number}" for number in range(2 * LOOKED_AT)])
+    here.order(*((name, 1, "/b") for name in here.names), paused=True)
+    state = here.controller.state
+    first, second = (to_look_at(state, 1, turn) for turn in (0, LOOKED_AT))
+    assert [len(first), len(second), len({*first, *second})] == [LOOKED_AT, LOOKED_AT, 2 * LOOKED_AT]
 
 
 @pytest.mark.parametrize(

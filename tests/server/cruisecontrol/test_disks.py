@@ -57,7 +57,7 @@ def look(client: CruiseControlClient, path: str, copied: int | None = None) -> N
     disks, name = client.controller.state.disks, key("foo-0")
     futures = {} if copied is None else {name: SeenLog("/b", copied)}
     shown = SeenBroker({"/a": SeenDir(), "/b": SeenDir()}, {name: SeenLog(path, 100)}, futures)
-    client.controller.do(DisksSeen({1: [each.replica for each in disks.of_broker(1)]}, {1: shown}))
+    client.controller.do(DisksSeen({1: [each for each in disks.open if each.broker == 1]}, {1: shown}))
 
 
 def goals(result: dict[str, Any]) -> dict[str, str]:

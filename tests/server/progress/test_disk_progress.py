@@ -26,7 +26,13 @@ def test_bytes_are_those_of_done_moves_and_of_copies(here: Directories) -> None:
     here.copy(4)
     here.look()
     measure(progress, 0)
-    assert progress.of_job(1) == (SIZE + 4, 3 * SIZE, None, None)
+    assert shown(progress) == (SIZE + 4, 2 * SIZE - 4, None, None)
+
+
+def shown(progress: DiskProgress) -> tuple[int, int, float | None, int | None]:
+    job = progress.of_job(1)
+    assert job is not None
+    return job.bytes.moved, job.bytes.left, job.rate, job.seconds_left
 
 
 def test_the_rate_gives_the_time_left(here: Directories) -> None:
@@ -36,9 +42,9 @@ def test_the_rate_gives_the_time_left(here: Directories) -> None:
         here.copy(1)
         here.look()
         measure(progress, 2.0 * second)
-    moved, total, rate, left = progress.of_job(1) or (0, 0, None, None)
-    assert (moved, total, left) == (8, 3 * SIZE, 44)
-    assert rate == 0, "half a byte per second"
+    assert shown(progress) == (8, 3 * SIZE - 8, 0.5, 44)
+    assert progress.take_copied() == {1: 7}, "since the first measurement"
+    assert progress.take_copied() == {}
 
 
 def test_an_ended_job_has_no_progress(here: Directories) -> None:
@@ -46,3 +52,25 @@ def test_an_ended_job_has_no_progress(here: Directories) -> None:
     here.settle()
     measure(progress, 0)
     assert progress.of_job(1) is None
+
+
+def test_cancelled_moves_have_nothing_left_to_copy(here: Directories) -> None:
+    progress = DiskProgress(here.controller.state)
+    here.look()
+    here.copy()
+    here.look()
+    here.brokers[1].answers = False
+    here.cancel(1)
+    measure(progress, 0)
+    assert shown(progress) == (SIZE, 0, None, 0)
+
+
+def test_no_time_is_left_while_a_broker_is_down(here: Directories) -> None:
+    progress = DiskProgress(here.controller.state)
+    here.look()
+    for second in range(8):
+        here.copy(1)
+        here.brokers[1].answers = second < 7
+        here.look()
+        measure(progress, 2.0 * second)
+    assert shown(progress)[3] is None

@@ -38,7 +38,7 @@ def look(client: ApiClient, *arrived: str, copied: int | None = None) -> None:
     logs = {name: SeenLog(B if str(name) in arrived else A, 100) for name in names}
     futures = {} if copied is None else {name: SeenLog(B, copied) for name in names if logs[name].path == A}
     disks = client.controller.state.disks
-    looked = [each.replica for each in disks.of_broker(1)]
+    looked = [replica for replica in disks.open if replica.broker == 1]
     client.controller.do(DisksSeen({1: looked}, {1: SeenBroker({A: SeenDir(), B: SeenDir()}, logs, futures)}))
 
 
@@ -89,6 +89,13 @@ async def test_a_job_has_a_limit_a_throttle_and_a_pause(client: ApiClient) -> No
     await client.post("/v1/disk-moves?limits=B%3D2&throttle=9&paused=true&priority=3", moves(move()))
     job = client.controller.state.orders.jobs[1]
     assert (job.limits.per_broker, job.throttle, job.paused, job.priority) == (2, 9, True, 3)
+
+
+async def test_only_limit_b_of_a_job_of_moves_can_be_changed(client: ApiClient) -> None:
+    await client.post("/v1/disk-moves", moves(move()))
+    assert (await client.post("/v1/jobs/1/limits", {"B": 3}))["limits"][0]["limit"] == 3
+    refused = await client.refusal("POST", "/v1/jobs/1/limits", {"B": 3, "P": 2})
+    assert refused == (400, "limits: of moves between log directories there is only B")
 
 
 async def test_the_moves_of_a_job_have_their_directories_and_bytes(client: ApiClient) -> None:
