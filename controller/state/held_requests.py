@@ -1,4 +1,4 @@
-"""The held requests of Cruise Control's API, in order of their ids."""
+"""The held requests of Cruise Control's API."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ class HeldRequests:
         return held if held is not None and now_ms - held.held_ms <= HELD_MS else None
 
     def next_id(self) -> int:
-        """Return the id of the next one. Ids of those that were dropped may return."""
+        """Return the id of the next one. The newest is never dropped, so no id returns."""
         return max(self.by_id, default=0) + 1
 
     def outdated(self, now_ms: int, added: HeldRequest) -> Iterator[int]:
@@ -37,7 +37,7 @@ class HeldRequests:
 
         That is one that is decided for good, or the oldest of the principal that has the most.
         """
-        young = [held for held in self.by_id.values() if now_ms - held.held_ms <= HELD_MS]
+        young = [held for held in sorted(self.by_id.values()) if now_ms - held.held_ms <= HELD_MS]
         yield from self.by_id.keys() - {held.id for held in young}
         if len(young) >= MOST_HELD:
             over = [held for held in young if held.state in OVER]

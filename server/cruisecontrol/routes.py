@@ -28,8 +28,8 @@ from server.api.shared.call import ApiServices, Call
 from server.api.shared.errors import HttpError
 from server.cruisecontrol.shared import answers
 from server.cruisecontrol.shared.access import Client, CruiseControlAccess, require_role
-from server.cruisecontrol.shared.approvals import ReviewBoard, carried_out, hold, is_held
-from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint, Room
+from server.cruisecontrol.shared.approvals import carried_out, hold, must_wait, review_of
+from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint, Handler, Room
 from server.cruisecontrol.shared.capacities import Capacities, CurrentCapacities
 from server.cruisecontrol.shared.detection import DETECTED
 from server.cruisecontrol.shared.errors import CruiseControlError, bad_parameter, not_ready
@@ -181,7 +181,7 @@ class CruiseControl:
     async def _answer(self, room: Room, request: Request, received: _Received) -> Response:
         endpoint = received.endpoint
         if endpoint.handle is not None:
-            return await self._handled(room, request, received)
+            return await self._handled(room, request, received, endpoint.handle)
         wanted = request.headers.get(answers.TASK_ID)
         if wanted is not None:
             return await self._asked_for(room, wanted, received)
@@ -190,20 +190,19 @@ class CruiseControl:
         found = room.tasks.of_session(cookie, received.line) if cookie else None
         if found is not None:
             return await self._progress(room, found, endpoint, {})
-        approved = await _approved(room, received)
-        if isinstance(approved, ReviewBoard):
-            return self._sent(approved)
-        call = self._call(room, request, approved)
-        task, cookie = room.tasks.start(received.line, partial(_work, call, approved), cookie)
+        if must_wait(room, endpoint, received.given):
+            return self._sent(await hold(room, received.line, received.body))
+        call = self._call(room, request, received)
+        task, cookie = room.tasks.start(received.line, partial(_work, call, received), cookie)
         secure = "; Secure" if request.url.scheme == "https" else ""
         session = {"set-cookie": f"{COOKIE}={cookie}; Path={PREFIX}; HttpOnly; SameSite=Strict{secure}"}
         return await self._progress(room, task, endpoint, session)
 
-    async def _handled(self, room: Room, request: Request, received: _Received) -> Response:
+    async def _handled(self, room: Room, request: Request, received: _Received, handle: Handler) -> Response:
         """Answer a request that takes no time."""
-        approved, handle = await _approved(room, received), received.endpoint.handle
-        if isinstance(approved, ReviewBoard) or handle is None:
-            return self._sent(approved)
+        if must_wait(room, received.endpoint, received.given):
+            return self._sent(await hold(room, received.line, received.body))
+        approved = await _approved(room, received)
         return self._sent(await handle(self._call(room, request, approved), approved.given))
 
     def _call(self, room: Room, request: Request, received: _Received) -> CruiseControlCall:
@@ -262,15 +261,12 @@ class CruiseControl:
         return self._api.services.version if self._api.services is not None else ""
 
 
-async def _approved(room: Room, received: _Received) -> _Received | ReviewBoard:
-    """Return the request to carry out, or what it waits for. Raises CruiseControlError."""
-    endpoint, given = received.endpoint, received.given
-    if not is_held(room, endpoint, given):
-        return received
-    number: int | None = getattr(given, "review_id", None)
+async def _approved(room: Room, received: _Received) -> _Received:
+    """Return what is carried out: the approved request, if this one names it. Raises CruiseControlError."""
+    number = review_of(room, received.endpoint, received.given)
     if number is None:
-        return await hold(room, received.line, received.body)
-    given, body = await carried_out(room, endpoint, number, received.line.principal)
+        return received
+    given, body = await carried_out(room, received.endpoint, number, received.line.principal)
     return received._replace(given=given, body=body)
 
 
@@ -278,7 +274,9 @@ async def _work(call: CruiseControlCall, received: _Received, task: RunningTask)
     work = received.endpoint.work
     if work is None:
         raise CruiseControlError(500, f"/{received.endpoint.name} has no work.")
-    return await work(call, received.given, task)
+    # Only now, as a task: an approval that counts once is not used up where no task can start.
+    approved = await _approved(call.room, received)
+    return await work(call._replace(body=approved.body), approved.given, task)
 
 
 def _require_own(asked: TaskRequest | UserTask, received: _Received, task: str) -> None:

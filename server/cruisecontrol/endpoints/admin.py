@@ -35,7 +35,7 @@ class AdminParameters(Parameters, kw_only=True):
         Count | None, Meta(description="No effect: limit L is the cluster's.")
     ] = None
     concurrent_intra_broker_partition_movements: Annotated[
-        Count | None, Meta(description="No effect: no replica changes its directory.")
+        Count | None, Meta(description="No effect: `reassignment.disk.moves.per.broker` is the limit.")
     ] = None
     execution_progress_check_interval_ms: Annotated[
         Annotated[int, Meta(ge=5000)] | None,

@@ -47,19 +47,30 @@ def board(requests: Iterable[HeldRequest]) -> ReviewBoard:
                 held.client,
                 held.held_ms,
                 held.state.value,
-                f"{held.endpoint.upper()}?{held.query}".rstrip("?"),
-                held.reason,
+                _shown(held),
+                f"{held.reason} ({held.decided_by})" if held.decided_by else held.reason,
             )
             for held in sorted(requests)
         ]
     )
 
 
-def is_held(room: Room, endpoint: Endpoint, given: Parameters) -> bool:
-    """Return whether a second person has to approve the request, or has done so."""
-    if not room.two_step or not endpoint.held:
-        return False
-    return getattr(given, "review_id", None) is not None or not getattr(given, "dryrun", False)
+def _shown(held: HeldRequest) -> str:
+    """Return all that is carried out: nobody can approve a body that he does not see."""
+    asked = f"{held.endpoint.upper()}?{held.query}".rstrip("?")
+    return f"{asked} {held.body}" if held.body else asked
+
+
+def review_of(room: Room, endpoint: Endpoint, given: Parameters) -> int | None:
+    """Return the id of the held request that is to be carried out; None if the request names none."""
+    number: int | None = getattr(given, "review_id", None)
+    return number if room.two_step and endpoint.held else None
+
+
+def must_wait(room: Room, endpoint: Endpoint, given: Parameters) -> bool:
+    """Return whether a second person has to approve the request first."""
+    changes = room.two_step and endpoint.held and not getattr(given, "dryrun", False)
+    return changes and review_of(room, endpoint, given) is None
 
 
 async def hold(room: Room, line: TaskRequest, body: bytes) -> ReviewBoard:

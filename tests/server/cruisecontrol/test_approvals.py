@@ -41,7 +41,7 @@ async def test_an_execution_waits_until_somebody_else_approves_it(client: Cruise
     assert (held["Id"], held["Status"]) == (1, "PENDING_REVIEW")
     assert held["EndpointWithParams"] == "REBALANCE?dryrun=false&verbose=true"
     [row] = (await client.ok("POST", "review?approve=1&reason=fine", auth=BOB))["RequestInfo"]
-    assert (row["Status"], row["Reason"], moved(client)) == ("APPROVED", "fine", {})
+    assert (row["Status"], row["Reason"], moved(client)) == ("APPROVED", "fine (User:bob)", {})
     result = await client.ok("POST", "rebalance?review_id=1", auth=ANN)
     assert [each["newReplicas"] for each in result["proposals"]] == [[4, 2, 3]]
     assert (moved(client), (await rows(client))[0]["Status"]) == ({"foo-0": (4, 2, 3)}, "SUBMITTED")
@@ -59,9 +59,11 @@ async def test_what_is_approved_is_the_plan_that_was_shown_also_after_a_restart(
     assert moved(again) == {"foo-0": (4, 2, 3)}
 
 
-async def test_the_body_of_a_request_is_held_too(client: CruiseControlClient) -> None:
+async def test_the_body_of_a_request_is_held_and_shown_too(client: CruiseControlClient) -> None:
     body = {"replication_factor": {"topic_by_replication_factor": {"2": "foo"}}}
     await client.ok("POST", "topic_configuration?dryrun=false", auth=ANN, content=json.dumps(body))
+    [row] = await rows(client)
+    assert row["EndpointWithParams"] == f"TOPIC_CONFIGURATION?dryrun=false {json.dumps(body)}"
     await client.ok("POST", "review?approve=1", auth=BOB)
     await client.ok("POST", "topic_configuration?review_id=1", auth=ANN)
     assert client.inputs_options()["goals"] == ["rf", "2:foo"]
@@ -117,6 +119,16 @@ async def test_a_client_that_polls_its_approved_request_starts_one_task(client: 
     client.hold.set()
     await running.work
     assert (await client.send("POST", "rebalance?review_id=1", auth=ANN)).status_code == 200
+
+
+async def test_an_approval_is_not_used_up_where_no_task_can_start(client: CruiseControlClient) -> None:
+    await client.ok("POST", RUN, auth=ANN)
+    await client.ok("POST", "review?approve=1", auth=BOB)
+    client.never_wait()
+    for number in range(1, 6):
+        await client.send("POST", f"rebalance?destination_broker_ids={number}", auth=ANN)
+    assert (await client.error("POST", "rebalance?review_id=1", auth=ANN))[0] == 500
+    assert (await rows(client))[0]["Status"] == "APPROVED"
 
 
 async def test_dry_runs_and_a_stop_do_not_wait(client: CruiseControlClient) -> None:
