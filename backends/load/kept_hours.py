@@ -1,8 +1,9 @@
 """The hours of the day as records of the controller, so that restarts and take-overs keep them.
 
-Each record has about a thousand partitions. When an hour has ended, those that were written longest ago are
-written: at most ROWS_AN_HOUR partitions, so a cluster of a million is written once in half a day. A rate is
-kept as one byte, on a scale of logarithms, to within five percent; sums over many partitions are much closer.
+Each record has about a thousand partitions. When an hour has ended, new records are written, then those that
+were written longest ago: at most ROWS_AN_HOUR partitions, so a cluster of a million is written once in half a
+day. A rate is kept as one byte, on a scale of logarithms, to within five percent; sums over many partitions
+are much closer.
 """
 
 import base64
@@ -10,6 +11,7 @@ import logging
 import math
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -32,7 +34,7 @@ RUN = 100
 ROWS_AN_HOUR = 90_000
 """Partitions that are written when an hour has ended: 4.3 MB before they are compressed."""
 MOST_AGE_MS = 7 * 24 * 3_600_000
-"""Older records are not used."""
+"""Older records are not used, nor those that a clock so far ahead has dated."""
 
 NONE, UNKNOWN = 0, 255
 """Codes of a rate of 0, and of one that is not known."""
@@ -60,26 +62,34 @@ class KeptHours:
 
     def __init__(self, kept: Mapping[int, LoadHours], submit: SubmitEvent, off_loop: OffLoop) -> None:
         self._kept, self._submit, self._off_loop = kept, submit, off_loop
-        self._next = 0
 
     async def restore(self, now_ms: int) -> Samples:
         """Return samples with the hours of the records."""
         records = sorted(self._kept.values(), key=lambda each: each.written_ms)
-        young = [each for each in records if 0 <= now_ms - each.written_ms <= MOST_AGE_MS]
+        young = [each for each in records if abs(now_ms - each.written_ms) <= MOST_AGE_MS]
         return await self._off_loop.run(restored, young)
 
     async def keep(self, samples: Samples, now_ms: int) -> None:
         """Write the next records, after an hour has ended."""
         runs = await self._off_loop.run(self._by_number, samples.layout)
         written = 0
-        for _ in range(len(runs)):
-            number = self._next % len(runs)
+        for number in sorted(range(len(runs)), key=partial(self._written_ms, now_ms)):
             rows = sum(run.partitions for run in runs[number])
             if written and written + rows > ROWS_AN_HOUR:
                 return
             record = await self._off_loop.run(packed, number, now_ms, runs[number], samples.profile)
             await self._submit(HoursMeasured(record))
-            written, self._next = written + rows, number + 1
+            written += rows
+
+    def _written_ms(self, now_ms: int, number: int) -> int:
+        """Return when a record was written: 0 if its date is still to come, -1 if there is none.
+
+        What moves to new records must be in them before it leaves the old ones.
+        """
+        record = self._kept.get(number)
+        if record is None:
+            return -1
+        return record.written_ms if record.written_ms <= now_ms else 0
 
     def _by_number(self, layout: Layout) -> list[list[Run]]:
         """Return the runs of each record.

@@ -114,6 +114,41 @@ async def test_a_cluster_that_grows_keeps_what_was_written() -> None:
     ]
 
 
+async def test_what_moves_to_a_new_record_is_in_it_before_it_leaves_the_old_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept = Kept()
+    await kept.hours.keep(measured(("orders", 3_000)), 1)
+    monkeypatch.setattr(kept_hours, "ROWS_AN_HOUR", 1)
+    for hour in range(2, 20):
+        await kept.after_a_restart().keep(measured(("orders", 9_000)), hour)
+        found = await kept.after_a_restart().restore(hour)
+        assert not np.isnan(found.profile.bytes_in[6][:3_000]).any()
+    assert len(kept.records) == 16
+
+
+async def test_the_oldest_records_are_written_after_a_restart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_hours, "ROWS_AN_HOUR", 1)
+    kept, samples = Kept(), measured(("orders", 4_000))
+    for hour in range(8):
+        await kept.after_a_restart().keep(samples, hour)
+    assert kept.written == [0, 1, 2, 3, 0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("back_ms", [1, DAY_MS])
+async def test_a_clock_that_was_set_back_loses_no_hours(
+    back_ms: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_hours, "ROWS_AN_HOUR", 1)
+    kept, samples = Kept(), measured(("orders", 4_000))
+    for _ in range(4):
+        await kept.hours.keep(samples, 2 * DAY_MS)
+    assert (await kept.after_a_restart().restore(2 * DAY_MS - back_ms)).layout.size == 4_000
+    for hour in range(4):
+        await kept.hours.keep(samples, 2 * DAY_MS - back_ms + hour // 4)
+    assert kept.written == [0, 1, 2, 3, 0, 1, 2, 3]
+
+
 async def test_what_a_small_cluster_has_is_written_each_hour() -> None:
     kept = Kept()
     for hour in range(3):
