@@ -93,7 +93,8 @@ class _LoadSolver(Solver):
         free, leader = table.free, table.leader[table.free]
         if not self._goal.even_leaders:
             return np.zeros(len(lists), np.bool_)
-        able = (table.state[free][:, 0] == IN_SYNC) & self._layout.usable[lists[:, 0]]
+        takes = self._layout.usable & ~np.isin(table.brokers, sorted(self._goal.receive_nothing))
+        able = (table.state[free][:, 0] == IN_SYNC) & takes[lists[:, 0]]
         wrong: Flags = (leader >= 0) & (leader != lists[:, 0]) & able & table.unchanged(lists)
         return wrong
 

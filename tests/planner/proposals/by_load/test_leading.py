@@ -52,6 +52,11 @@ def test_a_preferred_leader_that_is_not_in_sync_is_not_elected() -> None:
     assert [(each.before, each.after) for each in proposal.loads[0].brokers] == [(120, 120), (0, 0)]
 
 
+def test_no_leader_is_elected_on_a_broker_that_gets_nothing() -> None:
+    goal = read_goal_options(["balance"], {"by": "leaders-in", "exclude_brokers": "1,2"}).goal
+    assert not propose(problem_of(LED_BY_1, goal)).changes
+
+
 def test_leaders_that_change_are_elected() -> None:
     assert led(HOT).elects
     assert not led(HOT, "in").elects
