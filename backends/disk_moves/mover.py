@@ -18,7 +18,6 @@ from common.tasks import side_by_side
 from controller.disks.rules import LOOKED_AT, to_look_at
 from controller.messages.disk_events import Ask, DisksSeen, MovesRefused, SeenBroker, SeenDir, SeenLog
 from controller.model.disks import BrokerReplica
-from controller.model.errors import Outcome
 from controller.model.replicas import TopicPartition
 from controller.ports import SubmitEvent
 from controller.state.state import State
@@ -149,13 +148,13 @@ class DiskMover:
         else:
             shown[broker] = seen_broker(answer)
 
-    async def _alter(self, broker: int, asks: Sequence[Ask]) -> list[tuple[Ask, Outcome]]:
-        """Ask the broker; return what it has refused. What it did not answer shows at the next look."""
+    async def _alter(self, broker: int, asks: Sequence[Ask]) -> list[tuple[Ask, str]]:
+        """Ask the broker; return what it has refused or not answered, and why."""
         try:
             answer = await self._brokers.alter(broker, request_of(asks))
         except BrokerError as error:
             log.warning("broker %d was asked to move replicas between its directories: %s", broker, error)
-            return []
+            return [(ask, f"no answer of broker {broker}: {error}") for ask in asks]
         errors = {
             TopicPartition(topic.topic_name, row.partition_index): row.error_code
             for topic in answer.results
@@ -163,7 +162,7 @@ class DiskMover:
             if row.error_code
         }
         return [
-            (ask, Outcome(ErrorCode.UNKNOWN_SERVER_ERROR, error_name(errors[ask.replica.partition_key])))
+            (ask, f"refused by broker {broker}: {error_name(errors[ask.replica.partition_key])}")
             for ask in asks
             if ask.replica.partition_key in errors
         ]

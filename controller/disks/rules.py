@@ -128,14 +128,16 @@ def disks_seen(d: Decision, event: DisksSeen) -> Iterator[None]:
 
 
 def moves_refused(d: Decision, event: MovesRefused) -> None:
-    """Try these moves again later. Others of their brokers may start meanwhile."""
-    for (replica, _), outcome in event.rows:
+    """Try these moves again later. Others of their brokers may start meanwhile.
+
+    If a broker has started one without an answer, the next look shows that.
+    """
+    for (replica, _), why in event.rows:
         move = d.state.disks.open.get(replica)
         if move is None or not move.stage.is_flying:
             continue
         if move.stage is MoveStage.MOVING:
             d.put(move._replace(stage=MoveStage.WAITING))
-        why = f"refused by broker {replica.broker}: {outcome.text}"
         d.state.disks.refuse(replica, why, d.now_ms + RETRY_MS)
 
 
@@ -171,15 +173,8 @@ def at_once(state: State, job: int) -> int:
 def _follow(d: Decision, move: DiskMove, shown: SeenBroker | None, silence: str) -> None:
     """Bring one move up to date."""
     disks, replica, partition = d.state.disks, move.replica, d.state.cluster.partition(*move.replica[:2])
-    if partition is None and d.state.mode.is_gateway:
-        # A broker that lags may not know it; `controller.gateway.removed_topics` ends the move.
-        disks.wait(replica, "the upstream does not show the partition")
-        return
-    if partition is None:
-        end_move(d, move, MoveStage.TOPIC_DELETED)
-        return
-    if move.broker not in partition.replicas:
-        end_move(d, move, MoveStage.TAKEN, f"the replica has left broker {move.broker}")
+    if partition is None or move.broker not in partition.replicas:
+        _follow_lost(d, move, has_left=partition is not None)
         return
     if shown is None:
         disks.wait(replica, silence)
@@ -193,10 +188,23 @@ def _follow(d: Decision, move: DiskMove, shown: SeenBroker | None, silence: str)
         return
     if following is not move.stage:
         d.put(move._replace(stage=following))
+    if following is MoveStage.MOVING:
+        disks.try_again(replica)
     if sight is Sight.COPYING and (future := shown.futures.get(replica.partition_key)) is not None:
         disks.note_received(replica, future.size, d.now_ms)
     if replica not in disks.refused:
         disks.wait(replica, _absence(move, shown) if sight is Sight.ABSENT else "")
+
+
+def _follow_lost(d: Decision, move: DiskMove, *, has_left: bool) -> None:
+    """End a move whose replica has left the broker, or whose partition does not exist any more."""
+    if has_left:
+        end_move(d, move, MoveStage.TAKEN, f"the replica has left broker {move.broker}")
+    elif d.state.mode.is_gateway:
+        # A broker that lags may not know the partition; `controller.gateway.removed_topics` ends the move.
+        d.state.disks.wait(move.replica, "the upstream does not show the partition")
+    else:
+        end_move(d, move, MoveStage.TOPIC_DELETED)
 
 
 def _note_arrival(state: State, move: DiskMove, shown: SeenBroker) -> None:

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from controller.messages.event import UNKNOWN_REQUESTER, Event, Requester
 from controller.model.disks import BrokerReplica
-from controller.model.errors import DONE, Outcome
 from controller.model.limits import NO_LIMITS, PlanLimits
 from controller.model.replicas import TopicPartition
 
@@ -34,7 +33,6 @@ class MovesReply(NamedTuple):
 
     job: int = 0
     refused: Sequence[tuple[BrokerReplica, str]] = ()
-    outcome: Outcome = DONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +104,6 @@ class DisksSeen(Event[Sequence[Ask]]):
 
 @dataclass(frozen=True, slots=True)
 class MovesRefused(Event[None]):
-    """Brokers have refused to move replicas, and why."""
+    """Brokers have refused to move replicas, or have not answered, and why."""
 
-    rows: Sequence[tuple[Ask, Outcome]]
+    rows: Sequence[tuple[Ask, str]]

@@ -115,7 +115,7 @@ class DiskState:
         self.refused[replica] = again_ms
 
     def try_again(self, replica: BrokerReplica) -> None:
-        """The move starts: earlier reasons and refusals are over."""
+        """The move starts, or has started: earlier reasons and refusals are over."""
         self.reasons.pop(replica, None)
         self.refused.pop(replica, None)
 

@@ -182,7 +182,7 @@ EVENTS: list[AnyEvent] = [
     DisksSeen({1: REPLICAS}, {1: SHOWN}),
     DisksSeen({1: REPLICAS}, {}, {1: "it does not answer"}),
     DisksSeen({1: REPLICAS}, {1: SHOWN._replace(futures={name: SeenLog("/b", 1) for name in KEYS})}),
-    MovesRefused([(Ask(replica, "/b"), REFUSED) for replica in REPLICAS]),
+    MovesRefused([(Ask(replica, "/b"), "refused by broker 1") for replica in REPLICAS]),
     *(CancelMoves(job) for job in (None, *range(1, 9))),
     Hold(HeldRequest(0, 0, "rebalance", "", "", "ip", "User:a")),
     DecideHeld([1], [], "fine", "User:b"),

@@ -30,6 +30,9 @@ _COLUMNS = (
     "bytes",
     "copied",
     "reason",
+    "move_broker",
+    "move_source",
+    "move_target",
 )
 
 CsvFile: TypeAlias = Annotated[
@@ -52,14 +55,14 @@ class JobParts(Struct):
 async def as_csv(call: Call) -> Response:
     """Stream the partitions as CSV (RFC 4180), in the order of `/v1/jobs/{job}`."""
     number = job_of(call).id
-    rows = (row if row is None else _line(_cells(row)) for row in _rows(call, number))
+    rows = (row if row is None else _line(_cells(row)) for row in await _rows(call, number))
     return _file(streamed_text(_line(_COLUMNS), rows, f"{CSV}; charset=utf-8"), f"job-{number}.csv")
 
 
 async def as_json(call: Call) -> Response:
     """Stream the partitions as one JSON document."""
     number = job_of(call).id
-    return _file(streamed(JobParts(number, []), _rows(call, number)), f"job-{number}.json")
+    return _file(streamed(JobParts(number, []), await _rows(call, number)), f"job-{number}.json")
 
 
 async def rollback_plan(call: Call) -> Response:
@@ -73,12 +76,10 @@ async def rollback_plan(call: Call) -> Response:
     return _file(streamed(Plan(partitions=[]), _originals(call, number)), f"rollback-{number}.json")
 
 
-def _rows(call: Call, number: int) -> Iterator[Part | None]:
-    if call.state.orders.jobs[number].kind is JobKind.DISKS:
-        yield from move_rows(call, number)
-        return
-    for part in parts(call.state, number):
-        yield None if part is None else part_row(call, part)
+async def _rows(call: Call, number: int) -> Iterator[Part | None]:
+    if job_of(call).kind is JobKind.DISKS:
+        return await move_rows(call, number)
+    return (None if part is None else part_row(call, part) for part in parts(call.state, number))
 
 
 def _originals(call: Call, number: int) -> Iterator[PlanRow | None]:
@@ -93,7 +94,8 @@ def _originals(call: Call, number: int) -> Iterator[PlanRow | None]:
 def _cells(row: Part) -> Sequence[object]:
     lists = (" ".join(map(str, each)) for each in (row.original, row.target, row.replicas))
     known = (each for each in (row.leader, row.bytes, row.copied))
-    return (row.topic, row.partition, row.state.value, *lists, *known, row.reason)
+    move = ("", "", "") if row.move is None else (row.move.broker, row.move.source, row.move.target)
+    return (row.topic, row.partition, row.state.value, *lists, *known, row.reason, *move)
 
 
 def _line(values: Sequence[object]) -> str:

@@ -1,7 +1,7 @@
 """Moves between log directories: their order, how a job of them is shown, and what a rollback would do."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any, NamedTuple
 
 from msgspec import UNSET, Meta, Struct
@@ -52,6 +52,9 @@ class _Place(NamedTuple):
     size: int
 
 
+_Places = dict[BrokerReplica, _Place]
+
+
 async def order_moves(call: Call, moves: Sequence[WantedMove], event: MoveDisks) -> int:
     """Order the moves, as the fields of the event say, and return the job.
 
@@ -68,7 +71,18 @@ async def located(call: Call, moves: Sequence[WantedMove]) -> list[OrderedMove]:
 
     Raises HttpError for those that are not in their source.
     """
-    found = await _find(call, moves)
+    of_broker = await call.compute(len(moves), _by_broker, moves)
+    answers = await side_by_side(_ask(call, broker, rows) for broker, rows in of_broker.items())
+    return await call.compute(len(moves), _ordered, moves, answers)
+
+
+def _by_broker(moves: Sequence[WantedMove]) -> dict[int, list[WantedMove]]:
+    return grouped((each.broker, each) for each in moves)
+
+
+def _ordered(moves: Sequence[WantedMove], answers: Iterable[_Places]) -> list[OrderedMove]:
+    """Return the moves with what brokers have answered. Raises HttpError."""
+    found = {replica: place for answer in answers for replica, place in answer.items()}
     absent = [str(each.replica) for each in moves if each.replica not in found]
     if absent:
         raise HttpError(422, f"not in any log directory: {some(absent, NAMED)}")
@@ -89,14 +103,8 @@ def _with_moves(event: MoveDisks, rows: Sequence[OrderedMove]) -> MoveDisks:
     return MoveDisks(rows, event.requester, event.priority, event.throttle, event.limits, event.paused)
 
 
-async def _find(call: Call, moves: Sequence[WantedMove]) -> dict[BrokerReplica, _Place]:
-    """Ask the brokers for the directories and the sizes of these replicas. Raises HttpError."""
-    of_broker = grouped((each.broker, each) for each in moves)
-    answers = await side_by_side(_ask(call, broker, rows) for broker, rows in of_broker.items())
-    return {replica: found for answer in answers for replica, found in answer.items()}
-
-
-async def _ask(call: Call, broker: int, moves: Sequence[WantedMove]) -> dict[BrokerReplica, _Place]:
+async def _ask(call: Call, broker: int, moves: Sequence[WantedMove]) -> _Places:
+    """Return the directories and the sizes of these replicas of the broker. Raises HttpError."""
     topics = grouped((each.topic, each.partition) for each in moves)
     rows = [DescribableLogDirTopic(topic, tuple(numbers)) for topic, numbers in topics.items()]
     if broker not in call.state.cluster.brokers:
@@ -123,9 +131,12 @@ def disk_limits(limits: PlanLimits) -> PlanLimits:
 # ---- how a job is shown -----------------------------------------------------------------------------------
 
 
-def move_rows(call: Call, job: int) -> list[Part]:
+async def move_rows(call: Call, job: int) -> Iterator[Part]:
     """Return the moves of the job as the API shows partitions."""
-    return [_row(call, move) for move, _ in views.moves_in_order(call.state, job)]
+    found = await call.compute(
+        len(call.state.disks.moves.get(job, ())), views.moves_in_order, call.state, job
+    )
+    return (_row(call, move) for move, _ in found)
 
 
 def _row(call: Call, move: DiskMove) -> Part:

@@ -4,14 +4,29 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 
 import pytest
 
+from backends.client.errors import UnsupportedError
+from backends.disk_moves.mover import DiskMover
 from backends.embedded.cluster import EmbeddedBrokers
+from common.clock import RealClock
 from controller.messages.disk_events import CancelMoves, MoveDisks, OrderedMove
+from controller.messages.event import Event, Reply
 from controller.messages.job_events import RollBackJob
 from controller.model.cluster import ResourceType
 from controller.model.configs import LOG_DIRS_RATE
+from controller.model.disks import MoveStage
 from controller.model.jobs import Ending
+from protocol.messages.alter_replica_log_dirs_request import AlterReplicaLogDirsRequest
+from protocol.messages.alter_replica_log_dirs_response import AlterReplicaLogDirsResponse
+from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
+from protocol.messages.describe_log_dirs_response import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
 from tests.backends.test_contract import AnyHarness, embedded, upstream, zookeeper
 from tests.builders import key
+from tests.controller.disks.directories import Directories
 
 pytestmark = pytest.mark.whole
 
@@ -173,3 +188,30 @@ async def test_a_cancel_survives_a_kill(harness: AnyHarness) -> None:
     await again.until(lambda: ended(again))
     assert copies(again.cluster) == []
     await again.stop()
+
+
+class OldBrokers:
+    """Brokers that show directories, and cannot move replicas between them."""
+
+    async def describe(self, broker: int, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+        topic = DescribeLogDirsTopic("foo", [DescribeLogDirsPartition(0, 10, 0, False)])
+        dirs = [DescribeLogDirsResult(0, "/a", [topic]), DescribeLogDirsResult(0, "/b")]
+        return DescribeLogDirsResponse(results=dirs)
+
+    async def alter(self, broker: int, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
+        raise UnsupportedError(f"broker {broker} does not serve AlterReplicaLogDirs")
+
+
+async def test_a_request_without_an_answer_is_named_and_not_repeated_at_once() -> None:
+    here = Directories(["foo-0"])
+    here.order(("foo-0", 1, "/b"))
+
+    async def submit(event: Event[Reply]) -> Reply:
+        reply: Reply = here.controller.do(event).reply
+        return reply
+
+    mover = DiskMover(OldBrokers(), here.controller.state, submit, RealClock())
+    for _ in range(2):
+        await mover.look()
+    assert here.reason("foo-0", 1) == "no answer of broker 1: broker 1 does not serve AlterReplicaLogDirs"
+    assert here.stage() is MoveStage.WAITING

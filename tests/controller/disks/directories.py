@@ -124,7 +124,12 @@ class Directories:
         silent = {broker: f"offline: broker {broker}" for broker in looked.keys() - shown.keys()}
         asks: Sequence[Ask] = self.controller.do(DisksSeen(looked, shown, silent)).reply
         answers = [(ask, self.brokers[ask.replica.broker].ask(ask)) for ask in asks]
-        if refused := [(ask, outcome) for ask, outcome in answers if not outcome.ok]:
+        refused = [
+            (ask, f"refused by broker {ask.replica.broker}: {outcome.text}")
+            for ask, outcome in answers
+            if not outcome.ok
+        ]
+        if refused:
             self.controller.do(MovesRefused(refused))
         self.controller.now_ms += 1_000 * seconds
         return asks

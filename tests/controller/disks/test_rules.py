@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controller.disks.rules import LOOKED_AT, NEXT, RETRY_MS, Sight, to_look_at
-from controller.messages.disk_events import SeenLog
+from controller.messages.disk_events import MovesRefused, SeenLog
 from controller.model.configs import DISK_MOVES, MAX_DISK_USAGE
 from controller.model.disks import MoveStage
 from controller.model.limits import PlanLimits
@@ -193,6 +193,14 @@ def test_what_a_broker_refuses_is_tried_again_later(here: Directories) -> None:
     broker.cordoned = set()
     assert here.look(seconds=RETRY_MS // 1000) == []
     assert [ask.replica.partition for ask in here.look()] == [0]
+
+
+def test_a_move_that_has_started_without_an_answer_goes_on(here: Directories) -> None:
+    here.order(("foo-0", 1, "/b"))
+    here.controller.do(MovesRefused([(ask, "no answer of broker 1: timed out") for ask in here.look()]))
+    assert (here.stage(), here.reason("foo-0", 1)) == (MoveStage.WAITING, "no answer of broker 1: timed out")
+    here.look()
+    assert (here.stage(), here.reason("foo-0", 1)) == (MoveStage.MOVING, "")
 
 
 def test_the_lowest_throttle_of_a_broker_holds(here: Directories) -> None:

@@ -1,6 +1,8 @@
 """`/v1/disk-moves`, and how jobs of moves between log directories are shown, cancelled and rolled back."""
 
+import csv
 from collections.abc import Sequence
+from io import StringIO
 from typing import Any
 
 import pytest
@@ -158,3 +160,10 @@ async def test_a_job_of_moves_has_no_plan_that_restores_it(client: ApiClient) ->
     status, text = await client.refusal("GET", "/v1/jobs/1/rollback.json")
     assert (status, text) == (409, "Job 1 moves no replica to another broker: roll the job back.")
     assert len((await client.get("/v1/jobs/1/partitions.json"))["partitions"]) == 1
+
+
+async def test_the_csv_of_a_job_of_moves_has_their_directories(client: ApiClient) -> None:
+    await client.post("/v1/disk-moves", moves(move()))
+    answer = await client.raw("GET", "/v1/jobs/1/partitions.csv")
+    [row] = csv.DictReader(StringIO(answer.text))
+    assert (row["move_broker"], row["move_source"], row["move_target"]) == ("1", A, B)

@@ -24,6 +24,7 @@ async def test_csv_has_a_line_for_each_partition() -> None:
     assert rows[0] == {
         "topic": "foo", "partition": "0", "state": "done", "original": "1 2 3", "target": "4 5 6",
         "replicas": "4 5 6", "leader": "4", "bytes": "300", "copied": "300", "reason": "",
+        "move_broker": "", "move_source": "", "move_target": "",
     }  # fmt: skip
 
 
