@@ -12,7 +12,7 @@ from server.cruisecontrol.shared import results
 from server.cruisecontrol.shared.call import CruiseControlCall
 from server.cruisecontrol.shared.executions import make_way, turn_to_execute
 from server.cruisecontrol.shared.goals import Verdict, balancedness, goal_of
-from server.cruisecontrol.shared.loads import Change, broker_rows, elected_rows
+from server.cruisecontrol.shared.loads import Change, broker_rows, elected_rows, led_by
 from server.cruisecontrol.shared.patterns import chosen_topics
 from server.cruisecontrol.shared.plan_parameters import PlanParameters, check_parameters, job_options
 from server.cruisecontrol.shared.results import Summary
@@ -93,5 +93,4 @@ def _summary(given: PlanParameters, elections: int, left: int, verdict: Verdict)
 
 def _change(wrong: _WrongLeader) -> Change:
     topic, partition, replicas, _ = wrong.entry
-    others = (broker for broker in replicas if broker != wrong.leader)
-    return Change(topic, partition, (wrong.leader, *others), replicas)
+    return led_by(Change(topic, partition, replicas, replicas), wrong.leader)

@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from controller.model.load import LoadRow, Loads, Quality, Rates
 from controller.model.plan import Entry
-from controller.model.replicas import Replicas
+from controller.model.replicas import Replicas, without
 from controller.state.cluster import Disk, total_bytes
 from controller.state.state import State
 from server.api.shared.inventory import UNREGISTERED, BrokerNumbers, Inventory, known_brokers
@@ -218,6 +218,13 @@ def changes_of(plan: Iterable[Entry], rollback: Iterable[Entry]) -> list[Change]
         Change(entry.topic, entry.partition, old[entry.topic, entry.partition], entry.replicas)
         for entry in plan
     ]
+
+
+def led_by(change: Change, leader: int) -> Change:
+    """Return the change with this leader before it, if it has a replica."""
+    if leader not in change.before:
+        return change
+    return replace(change, before=(leader, *without(change.before, (leader,))))
 
 
 def _unknown(each: ProposedBroker) -> BrokerRow:

@@ -25,7 +25,7 @@ from server.cruisecontrol.shared.dry_runs import asked_of, earlier_plan, execute
 from server.cruisecontrol.shared.errors import not_ready, refused, unknown_broker
 from server.cruisecontrol.shared.executions import make_way, turn_to_execute
 from server.cruisecontrol.shared.goals import Chosen, as_request, choose
-from server.cruisecontrol.shared.loads import Change, broker_rows, changes_of, planned_rows
+from server.cruisecontrol.shared.loads import Change, broker_rows, changes_of, led_by, planned_rows
 from server.cruisecontrol.shared.measuring import measure_unknown
 from server.cruisecontrol.shared.plan_parameters import (
     PlanParameters,
@@ -212,12 +212,12 @@ async def _answer(
     if (disks := kept.disks) is not None:
         topics = len(call.state.cluster.partitions)
         shown = DiskAnswer(given, chosen, disks, notes, topics, milliseconds)
-        changes = _changes(kept) if given.verbose else None
-        return await call.call.off_loop.run(disk_answer, shown, now, changes)
+        listed = await call.call.off_loop.run(_changes, kept) if given.verbose else None
+        return await call.call.off_loop.run(disk_answer, shown, now, listed)
     figures = _figures(kept)
 
     def compute() -> bytes:
-        changes = _changes(kept)
+        changes = [_as_led(call.state, each) for each in _changes(kept)]
         before, after = planned_rows(now, figures.brokers, changes, call.room.services.load)
         for row in (*before, *after):
             if row.alive:
@@ -256,3 +256,9 @@ def _changes(kept: Kept) -> list[Change]:
         return []
     plan, rollback = (read_plan(parse(bytes(each))) for each in (kept.plan, kept.rollback))
     return changes_of(plan, rollback)
+
+
+def _as_led(state: State, change: Change) -> Change:
+    """Return the change from the present leader on: the job elects the new one."""
+    partition = state.cluster.partition(change.topic, change.partition)
+    return change if partition is None else led_by(change, partition.leader)

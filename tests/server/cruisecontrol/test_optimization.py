@@ -355,6 +355,15 @@ async def test_a_plan_that_is_too_large_for_a_record_is_not_executed_after_a_res
     assert targets(again) == {"foo-0": (5, 2, 3)}
 
 
+async def test_a_plan_tells_the_present_leader_of_a_partition_that_is_only_elected() -> None:
+    client = CruiseControlClient(
+        InMemoryController().with_partitions(partition("foo-0", [1, 2, 3], leader=2))
+    )
+    client.answer = answer({"brokers": BROKERS}, foo_0=([1, 2, 3], [1, 2, 3]))
+    [row] = (await client.ok("POST", f"{DRY}&verbose=true"))["proposals"]
+    assert (row["oldLeader"], row["oldReplicas"], row["newReplicas"]) == (2, [2, 1, 3], [1, 2, 3])
+
+
 async def test_preferred_leaders_are_elected_without_a_change_of_lists() -> None:
     controller = InMemoryController().with_partitions(
         partition("foo-0", [1, 2, 3], leader=2), partition("foo-1", [1, 2, 3])

@@ -12,7 +12,7 @@ from msgspec import structs
 from controller.model.load import LoadPage, LoadRow, LoadSort, LoadSummary, LoadUnit, Rates
 from controller.state.cluster import Disk
 from server.api.shared.proposals import ProposedBroker, ProposedLoad
-from server.cruisecontrol.shared.loads import BrokerRow, Change, cluster_load, planned_rows
+from server.cruisecontrol.shared.loads import BrokerRow, Change, cluster_load, led_by, planned_rows
 
 
 class EveryPartition:
@@ -50,6 +50,13 @@ def test_rates_move_with_leaders_and_followers() -> None:
     found = [(each.leader_in, each.follower_in, each.bytes_out, each.potential_out) for each in after]
     assert found == [(0, 1000, 0, 500), (0, 0, 0, 0), (1000, 0, 500, 500)]
     assert [(each.replicas, each.bytes) for each in after] == [(2, 2**21)] * 3
+
+
+def test_an_election_moves_what_the_present_leader_carries() -> None:
+    now = [row(1, 0.0, 1000.0, 0.0, 500.0), row(2, 1000.0, 0.0, 500.0, 500.0)]
+    change = led_by(Change("foo", 0, (1, 2), (1, 2)), 2)
+    _, after = planned_rows(now, figures(1, 2), [change], EveryPartition())
+    assert [(each.leader_in, each.follower_in) for each in after] == [(1000, 0), (0, 1000)]
 
 
 def test_unknown_rates_are_minus_one_and_never_0() -> None:
