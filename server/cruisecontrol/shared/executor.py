@@ -7,7 +7,7 @@ counts only partitions that have ended.
 from collections import Counter
 from collections.abc import Sequence
 from math import ceil
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -170,7 +170,7 @@ def _trigger(state: State, job: Job) -> tuple[str, str]:
     task = task_of(job.client_id)
     record = state.tasks.results.get(task)
     client = job.principal if record is None else record.client
-    return task, f"{_reason(record)} (Client: {client}, Date: {date(job.created_ms)})"
+    return task, f"{_reason(state, record)} (Client: {client}, Date: {date(job.created_ms)})"
 
 
 def _of_job(
@@ -192,11 +192,17 @@ def _of_job(
     )
 
 
-def _reason(record: UserTask | None) -> str:
-    """Return what the client has given as its reason."""
-    asked = {} if record is None else parse_qs(urlsplit(record.url).query)
-    given = [value for name, values in asked.items() if name.lower() == "reason" for value in values]
-    return given[0] if given else "No reason provided"
+def _reason(state: State, record: UserTask | None) -> str:
+    """Return what the client has given as its reason, of an approved request when it was held."""
+    asked = _asked("" if record is None else urlsplit(record.url).query)
+    number = asked.get("review_id", "")
+    held = state.held.by_id.get(int(number)) if number.isdecimal() else None
+    given = _asked(held.query) if held is not None else asked
+    return given.get("reason") or "No reason provided"
+
+
+def _asked(query: str) -> dict[str, str]:
+    return {name.lower(): value for name, value in parse_qsl(query)}
 
 
 def _phase(row: JobRow, left: Sequence[Reassignment]) -> str:

@@ -59,6 +59,16 @@ async def test_what_is_approved_is_the_plan_that_was_shown_also_after_a_restart(
     assert moved(again) == {"foo-0": (4, 2, 3)}
 
 
+async def test_the_reason_of_an_approved_request_is_told_while_it_is_executed(
+    client: CruiseControlClient,
+) -> None:
+    await client.ok("POST", f"{RUN}&Reason=new%20racks", auth=ANN)
+    await client.ok("POST", "review?approve=1", auth=BOB)
+    await client.ok("POST", "rebalance?review_id=1", auth=ANN)
+    executor = (await client.ok("GET", "state?substates=executor", auth=BOB))["ExecutorState"]
+    assert executor["triggeredTaskReason"].startswith("new racks (Client: ")
+
+
 async def test_the_body_of_a_request_is_held_and_shown_too(client: CruiseControlClient) -> None:
     body = {"replication_factor": {"topic_by_replication_factor": {"2": "foo"}}}
     await client.ok("POST", "topic_configuration?dryrun=false", auth=ANN, content=json.dumps(body))
