@@ -7,7 +7,8 @@ from starlette.routing import BaseRoute
 
 from reassignd.config.errors import SettingError
 from reassignd.config.jetty_users import read_jetty_users
-from reassignd.config.settings import Settings
+from reassignd.config.setting_types import SocketPath
+from reassignd.config.settings import EMBEDDED, Settings
 from reassignd.config.watched_file import WatchedFile
 from server.api.access import Access
 from server.api.routes import Api
@@ -23,7 +24,12 @@ def cruise_control_routes(settings: Settings, api: Api, access: Access) -> Seque
 
 
 def cruise_control_options(settings: Settings) -> Options:
-    """Return the options. Raises SettingError for a file or a folder that cannot be used."""
+    """Return the options. Raises SettingError for a file, a folder or a setting that cannot be used."""
+    if settings.cruisecontrol_two_step_verification and not _tells_persons(settings):
+        raise SettingError(
+            "cruisecontrol.two.step.verification=on needs clients with names of their own: set"
+            " cruisecontrol.users.file, http.access.file or http.tls.client.ca.file"
+        )
     ui = settings.cruisecontrol_ui_directory
     if ui is not None and not (ui / "index.html").is_file():
         raise SettingError(f"cruisecontrol.ui.directory: there is no {ui / 'index.html'}")
@@ -34,6 +40,18 @@ def cruise_control_options(settings: Settings) -> Options:
         detected=settings.cruisecontrol_anomaly_detection_goals,
         two_step=settings.cruisecontrol_two_step_verification,
     )
+
+
+def _tells_persons(settings: Settings) -> bool:
+    """Return whether clients can be several persons.
+
+    Those with the only token are one. So are the user that runs a gateway and root, who need no token on
+    loopback: with sudo, a person would approve his own requests.
+    """
+    if settings.cruisecontrol_users_file or settings.http_access_file or settings.http_tls_client_ca_file:
+        return True
+    on_socket = isinstance(settings.http_listener, SocketPath)
+    return settings.http_token_file is None and (on_socket or settings.backend == EMBEDDED)
 
 
 def cruise_control_access(settings: Settings, access: Access) -> CruiseControlAccess:

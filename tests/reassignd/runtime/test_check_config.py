@@ -80,6 +80,28 @@ def test_the_files_of_cruise_controls_api_are_checked_while_it_is_on(
 
 
 @pytest.mark.parametrize(
+    ("settings", "code"),
+    [
+        (["backend=upstream", "upstream.bootstrap.servers=127.0.0.1:1"], 2),
+        (["backend=upstream", "upstream.bootstrap.servers=127.0.0.1:1", "http.listener=unix:/tmp/r.sock"], 0),
+        (["http.token.file={file}"], 2),
+        (["http.token.file={file}", "cruisecontrol.users.file={file}"], 0),
+        ([], 0),
+    ],
+)
+def test_two_step_verification_needs_more_than_one_client(
+    settings: list[str], code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    users = tmp_path / "users"
+    users.write_text("ann:secret-of-ann-0123456789,ADMIN\n")
+    users.chmod(0o600)
+    given = ["cruisecontrol.api=on", "cruisecontrol.two.step.verification=on", *settings]
+    overrides = [f"--override={each.format(file=users)}" for each in given]
+    assert main(["serve", *overrides, "--check-config"]) == code
+    assert ("needs clients with names of their own" in capsys.readouterr().err) == bool(code)
+
+
+@pytest.mark.parametrize(
     ("settings", "complaint"),
     [
         (
