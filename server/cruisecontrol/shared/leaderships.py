@@ -30,10 +30,13 @@ class Leaderships:
 
     async def of(self, state: State, job: Job) -> LeaderMovements:
         """Return the numbers of a job."""
+        is_new = job.id not in self._unfinished
+        # Both are taken at one moment: what ends while the others are counted must not be in neither.
+        orders = list(state.orders.reassignments.values()) if is_new else []
         finished = await self._count_finished(state, job)
-        if job.id not in self._unfinished:
+        if is_new:
             left = 0
-            async for order in in_slices(list(state.orders.reassignments.values())):
+            async for order in in_slices(orders):
                 left += order.job == job.id and _counts(job, order)
             self._unfinished[job.id] = left + finished
             self._forget_ended(state)

@@ -1,11 +1,13 @@
 """`GET /state`: what is executed and what is violated."""
 
+import asyncio
 import re
 
 import pytest
 
 from controller.messages.job_events import Pause
 from controller.state.cluster import Disk
+from server.cruisecontrol.shared.leaderships import Leaderships
 from tests.builders import InMemoryController, partition
 from tests.server.api.proposal_client import answer
 from tests.server.cruisecontrol.client import BROKERS, CruiseControlClient
@@ -68,6 +70,23 @@ async def test_movements_of_leaders_are_counted(client: CruiseControlClient) -> 
     for each in (client, again):
         executor = (await each.ok("GET", "state?substates=executor"))["ExecutorState"]
         assert (executor["numFinishedPartitionMovements"], leaders(executor)) == (2, [3, 2, 1])
+
+
+async def test_a_movement_that_ends_while_all_are_counted_is_one(
+    client: CruiseControlClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("common.tasks.ROWS_PER_SLICE", 1)
+    changes = {
+        f"foo_{each}": ([1, 2, 3], after) for each, after in enumerate(([4, 2, 3], [5, 2, 3], [2, 1, 3]))
+    }
+    client.answer = answer({"brokers": BROKERS, "leader_changes": 3}, **changes)
+    client.controller.with_limits(replicas=1)
+    await client.ok("POST", "rebalance?dryrun=false")
+    [job] = client.controller.state.orders.jobs.values()
+    counting = asyncio.ensure_future(Leaderships().of(client.controller.state, job))
+    await asyncio.sleep(0)
+    client.controller.catch_up()
+    assert await counting == (3, 1)
 
 
 async def test_elections_are_movements_of_leaders() -> None:
