@@ -65,7 +65,7 @@ def cancel_moves(d: Decision, event: CancelMoves) -> Iterator[None]:
 
 def roll_back_moves(d: Decision, event: RollBackJob, job: Job) -> Iterator[None]:
     """Cancel what is left of the job, and order what has arrived back, the last row first."""
-    yield from _cancel_open(d, job.id)
+    cancelled = yield from _cancel_open(d, job.id)
     rows, skipped = [], []
     for row, reason in moves_back(d.state, job.id):
         if reason:
@@ -75,11 +75,11 @@ def roll_back_moves(d: Decision, event: RollBackJob, job: Job) -> Iterator[None]
         if (len(rows) + len(skipped)) % ROWS_PER_SLICE == 0:
             yield
     if not rows:
-        d.answer(event, RollBackReply(DONE, 0, skipped))
+        d.answer(event, RollBackReply(DONE, 0, skipped, cancelled))
         return
     rollback = _job(d, event.requester, len(rows))._replace(undoes=job.id, throttle=job.throttle)
     yield from _open(d, rollback._replace(limits=job.limits), rows)
-    d.answer(event, RollBackReply(DONE, rollback.id, skipped))
+    d.answer(event, RollBackReply(DONE, rollback.id, skipped, cancelled))
 
 
 def moves_back(state: State, job: int) -> Iterator[tuple[OrderedMove, str]]:

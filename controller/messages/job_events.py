@@ -45,11 +45,13 @@ class AlterReply(NamedTuple):
 
 
 class RollBackReply(NamedTuple):
-    """`job` is the id of the rollback, 0 if there was nothing to do; `skipped` has partitions and reasons."""
+    """`job` is the id of the rollback, 0 if nothing moves back; `skipped` has partitions and reasons."""
 
     outcome: Outcome
     job: int = 0
     skipped: Sequence[tuple[TopicPartition, str]] = ()
+    cancelled: int = 0
+    """Moves between log directories of the job that had not arrived."""
 
 
 @dataclass(frozen=True, slots=True)

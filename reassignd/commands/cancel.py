@@ -107,7 +107,7 @@ def cancel(
     elif answer["cancelled"] or not answer["refused"]:
         count, moves = answer["cancelled"], answer.get("moves", 0)  # an older server does not say
         if moves:
-            echo(f"{counted(moves, 'move')} between log directories cancelled: what is under way returns.")
+            echo(_cancelled_moves(moves))
         if count or not moves:
             echo(f"{counted(count, 'partition')} cancelled." if count else "Nothing to cancel.")
         for line in _cancelled_lines(answer) if count else ():
@@ -128,6 +128,10 @@ def _what(given: dict[str, Any]) -> str:
         case {"partitions": partitions}:
             return f"the reassignments of {counted(len(partitions), 'partition')}"
     return "all ongoing reassignments, of all jobs"
+
+
+def _cancelled_moves(number: int) -> str:
+    return f"{counted(number, 'move')} between log directories cancelled: what is under way returns."
 
 
 def _preview_lines(number: int, preview: dict[str, Any]) -> Iterator[str]:
@@ -156,9 +160,12 @@ def _print_rollback(number: int, answer: dict[str, Any], output_format: str, *, 
     if output_format == JSON:
         echo(as_json(answer))
         return
-    job = answer["job"]
-    nothing = f"Job {number} has nothing to roll back."
-    echo(nothing if job is None else f"Job {job} rolls back job {number}.")
+    if cancelled := answer.get("cancelled", 0):  # an older server does not say
+        echo(_cancelled_moves(cancelled))
+    if answer["job"] is not None:
+        echo(f"Job {answer['job']} rolls back job {number}.")
+    elif not cancelled:
+        echo(f"Job {number} has nothing to roll back.")
     for line in left_out_lines("skipped", answer["skipped"], "reason", verbose=verbose):
         echo(line, err=True)
 

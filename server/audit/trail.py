@@ -189,7 +189,10 @@ def _rolled_back(state: State, event: job_events.RollBackJob, decision: Decision
     if not reply.outcome.ok:
         return None
     detail = AuditDetail(
-        partitions=_total(state, reply.job), skipped=len(reply.skipped), rolled_back=event.job
+        partitions=_total(state, reply.job),
+        skipped=len(reply.skipped),
+        rolled_back=event.job,
+        cancelled=reply.cancelled,
     )
     return _Made(AuditAction.ROLLBACK, event.requester, reply.job, detail)
 

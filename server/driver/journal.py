@@ -26,7 +26,7 @@ from controller.model.errors import Outcome
 from controller.pace.readings import PaceMeasured
 from controller.scheduling.limits import limits_text
 from controller.state.state import Decision, State
-from controller.views.jobs import PartState, totals
+from controller.views.jobs import PartState, endings_of, totals
 from server.events.hub import EventHub
 
 log = logging.getLogger(__name__)
@@ -93,7 +93,7 @@ class Journal:
         self._upstream.observed(decision)
 
     def _ended(self, job: Job) -> None:
-        endings = self._state.orders.endings.get(job.id) or self._state.disks.endings(job.id)
+        endings = endings_of(self._state, job.id)
         outcomes = ((endings.get(ending, 0), PartState[ending.name].value) for ending in Ending)
         parts = ", ".join(f"{number} {how}" for number, how in outcomes if number)
         took = max(0, job.ended_ms - job.created_ms)

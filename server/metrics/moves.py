@@ -80,6 +80,12 @@ def _limits_used(scrape: Scrape) -> Samples:
     return [((view.name,), view.used) for view in limit_views(scrape.state) if view.used is not None]
 
 
+def _directory_moves(scrape: Scrape) -> Samples:
+    disks = scrape.state.disks
+    moving = sum(map(len, disks.flying.values()))
+    return one_label({"moving": moving, "waiting": len(disks.open) - moving})
+
+
 def _by_reason(scrape: Scrape) -> Samples:
     waits = scrape.sources.waits
     return [] if waits is None else one_label({kind: waits.counts[kind] for kind in REASON_KINDS})
@@ -119,6 +125,13 @@ PARTITION_METRICS = (
         "reassignd_stalled_partitions",
         lambda r: 0 if r.sources.progress is None else len(r.sources.progress.stalled),
         "Partitions with a step in flight that has made no progress for a minute.",
+    ),
+    Metric(
+        "reassignd_directory_moves",
+        "gauge",
+        ("state",),
+        _directory_moves,
+        "Replicas that are `moving` between log directories of their brokers, or are `waiting` to do so.",
     ),
     Metric(
         "reassignd_partitions_by_reason",

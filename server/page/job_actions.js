@@ -84,8 +84,9 @@ export function jobActions(app) {
     async rollback(job) {
       const preview = await attempt(() => get(`v1/jobs/${job.id}/rollback`));
       if (preview && (await ask(`Roll back job ${job.id}?`, rollbackLines(job, preview), "Roll back", null, true))) {
-        await act(({ job: number, skipped }) => {
-          const started = number === null ? `Job ${job.id} has nothing to roll back.` : `Job ${number} rolls back job ${job.id}.`;
+        await act(({ job: number, cancelled: moves, skipped }) => {
+          const nothing = moves ? `${counted(moves, "move")} between directories cancelled.` : `Job ${job.id} has nothing to roll back.`;
+          const started = number === null ? nothing : `Job ${number} rolls back job ${job.id}.`;
           return skipped.length ? `${started} ${counted(skipped.length, "partition")} skipped: ${skipped[0].topic}-${skipped[0].partition}: ${skipped[0].reason}` : started;
         }, () => post(`v1/jobs/${job.id}/rollback`));
       }

@@ -111,7 +111,11 @@ class RolledBack(Struct):
     """A started rollback."""
 
     job: Annotated[
-        int | None, Meta(description="The job that rolls back; null when there is nothing to roll back.")
+        int | None, Meta(description="The job that rolls back; null when there is nothing to move back.")
+    ]
+    cancelled: Annotated[
+        int,
+        Meta(description="Moves between log directories that had not arrived, and were cancelled."),
     ]
     skipped: list[Skipped]
 
@@ -346,7 +350,7 @@ async def roll_back(call: Call) -> Response:
     """Start a job that returns every partition to the replicas it had before the job."""
     reply = await call.submit(RollBackJob(job_of(call).id, call.requester))
     require(reply.outcome)
-    return streamed(RolledBack(reply.job or None, []), _skipped(reply), status=202)
+    return streamed(RolledBack(reply.job or None, reply.cancelled, []), _skipped(reply), status=202)
 
 
 async def pause(call: Call) -> Paused:

@@ -45,3 +45,10 @@ def test_a_job_is_cancelled(shell: Shell) -> None:
         "2 moves between log directories cancelled: what is under way returns.\n"
     )
     shell.until(lambda: shell.json("job", "1")["job"]["outcome"] == "rolled back")
+
+
+def test_a_rollback_tells_what_it_cancels(shell: Shell) -> None:
+    shell.ok(*EMPTY, "--paused")
+    assert shell.ok("rollback", "1") == (
+        "2 moves between log directories cancelled: what is under way returns.\n"
+    )

@@ -6,6 +6,7 @@ from controller.pace.effort import START
 from controller.pace.readings import PaceMeasured, Probe, Source
 from server.metrics.moves import MOST_JOBS, PACE_METRICS
 from tests.builders import InMemoryController, partition
+from tests.controller.disks.directories import Directories
 from tests.server.api.api_client import MOVE, ApiClient, three_partitions
 from tests.server.scraping import cluster, scrape, value
 
@@ -17,6 +18,15 @@ def test_moving_waiting_and_queued_partitions_are_separate_metrics() -> None:
     samples = scrape(controller.state)
     for phase in ("moving", "queued", "waiting"):
         assert value(samples, f"reassignd_{phase}_partitions") == 1, phase
+
+
+def test_moves_between_directories_are_a_metric_of_their_own() -> None:
+    here = Directories()
+    here.order(*((name, 1, "/b") for name in here.names))
+    here.look()
+    samples = scrape(here.controller.state)
+    assert value(samples, "reassignd_directory_moves", state="moving") == 1
+    assert value(samples, "reassignd_directory_moves", state="waiting") == 2
 
 
 async def moved(client: ApiClient, seconds: int = 12, rate: int = 5) -> None:
