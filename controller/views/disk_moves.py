@@ -1,5 +1,7 @@
 """What jobs of moves between log directories show: each move with its state and its reason."""
 
+from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from controller.cluster.config_keys import BROKER_KEYS
@@ -36,7 +38,6 @@ _STATES = {stage: PartState[ending.name] for stage, ending in ENDINGS.items()} |
     MoveStage.MOVING: MOVING,
     MoveStage.RETURNING: MOVING,
 }
-_PLACES = {shown: place for place, shown in enumerate((MOVING, WAITING, QUEUED, *jobs.ENDINGS))}
 
 
 def move_state(state: State, move: DiskMove) -> PartState:
@@ -47,13 +48,36 @@ def move_state(state: State, move: DiskMove) -> PartState:
     return WAITING if waits else QUEUED
 
 
-def moves_in_order(state: State, job: int) -> list[tuple[DiskMove, PartState]]:
-    """Return the moves of a job with their states.
+def moves_in_order(state: State, job: int) -> Iterator[tuple[DiskMove, PartState]]:
+    """Yield the moves of a job with their states.
 
-    Those under way are first, then those that wait, and those that have ended, by ending.
+    Those under way are first, then those that wait, and those that have ended, by ending. The first ones of a
+    large job are yielded without a look at the others.
     """
-    pairs = [(move, move_state(state, move)) for move in list(state.disks.moves.get(job, {}).values())]
-    return sorted(pairs, key=lambda pair: _PLACES[pair[1]])
+    flying = chain.from_iterable(list(moves.values()) for moves in list(state.disks.flying.values()))
+    yield from ((move, MOVING) for move in flying if move.job == job)
+    yield from _waiting_in_order(state, job)
+    ended: dict[PartState, list[DiskMove]] = {ending: [] for ending in jobs.ENDINGS}
+    for move in list(state.disks.moves.get(job, {}).values()):
+        if not move.stage.is_open:
+            ended[_STATES[move.stage]].append(move)
+    for ending, moves in ended.items():
+        yield from ((move, ending) for move in moves)
+
+
+def _waiting_in_order(state: State, job: int) -> Iterator[tuple[DiskMove, PartState]]:
+    """Yield the moves that were not asked for: first those with a reason that is not a limit."""
+    disks = state.disks
+    groups = [of_broker[job] for of_broker in list(disks.waiting.values()) if job in of_broker]
+    waiting = chain.from_iterable(list(moves.values()) for moves in groups)
+    if not state.settings.opening.is_open:
+        yield from ((move, WAITING) for move in waiting)
+        return
+    named = (disks.open.get(replica) for replica in list(disks.reasons))
+    for move in named:
+        if move is not None and move.job == job and move.stage is MoveStage.WAITING:
+            yield move, WAITING
+    yield from ((move, QUEUED) for move in waiting if move.replica not in disks.reasons)
 
 
 def copied_bytes(state: State, move: DiskMove) -> int:

@@ -22,7 +22,7 @@ from controller.views.jobs import PartState
 from protocol.messages.describe_log_dirs_request import DescribableLogDirTopic, DescribeLogDirsRequest
 from server.api.shared.call import Call
 from server.api.shared.errors import HttpError
-from server.api.shared.job_parts import DirectoryMove, Part, PartSort, PartsPage
+from server.api.shared.job_parts import DirectoryMove, Part, PartSort, PartsPage, is_in_progress_order
 
 NAMED = 5
 """Replicas that a refusal names."""
@@ -133,9 +133,7 @@ def disk_limits(limits: PlanLimits) -> PlanLimits:
 
 async def move_rows(call: Call, job: int) -> Iterator[Part]:
     """Return the moves of the job as the API shows partitions."""
-    found = await call.compute(
-        len(call.state.disks.moves.get(job, ())), views.moves_in_order, call.state, job
-    )
+    found = await call.collect(views.moves_in_order(call.state, job))
     return (_row(call, move) for move, _ in found)
 
 
@@ -161,10 +159,14 @@ def _row(call: Call, move: DiskMove) -> Part:
 
 async def move_page(call: Call, job: int, page: PartsPage) -> tuple[list[Part], int]:
     """Return a page of the job's moves, and how many the filters select."""
-    moves = call.state.disks.moves.get(job, ())
-    found = await call.compute(len(moves), _selected, call.state, job, page)
-    shown = found[page.offset : page.offset + page.limit]
-    return [_row(call, move) for move, _ in shown], len(found)
+    matching = len(call.state.disks.moves.get(job, ()))
+    if is_in_progress_order(page):
+        end = page.offset + page.limit
+        shown = (await call.collect(views.moves_in_order(call.state, job), end))[page.offset :]
+    else:
+        found = await call.compute(matching, _selected, call.state, job, page)
+        shown, matching = found[page.offset : page.offset + page.limit], len(found)
+    return [_row(call, move) for move, _ in shown], matching
 
 
 _Found = tuple[DiskMove, PartState]

@@ -84,7 +84,7 @@ async def part_page(call: Call, number: int, page: PartsPage, total: int) -> tup
     `total` is their number without filters.
     """
     refs = part_refs(call.state, number)
-    if page.sort is PartSort.PROGRESS and not page.descending and not _has_filter(page):
+    if is_in_progress_order(page):
         # The rest need not be visited: the first pages of a large job take no longer than those of a small
         # one.
         found, matching = await call.collect(skip_rows(refs, page.offset), page.limit), total
@@ -98,8 +98,10 @@ async def part_page(call: Call, number: int, page: PartsPage, total: int) -> tup
     return [part_row(call, part) for part in listed if part is not None], matching
 
 
-def _has_filter(page: PartsPage) -> bool:
-    return any(given is not UNSET for given in (page.state, page.topic, page.broker))
+def is_in_progress_order(page: PartsPage) -> bool:
+    """Whether the page has all partitions, in the order of their progress."""
+    has_filter = any(given is not UNSET for given in (page.state, page.topic, page.broker))
+    return page.sort is PartSort.PROGRESS and not page.descending and not has_filter
 
 
 def _selected(state: State, refs: Iterator[PartRef | None], page: PartsPage) -> Iterator[PartRef | None]:

@@ -3,7 +3,7 @@
 from controller.messages.job_events import Pause
 from controller.model.configs import STEP_TIMEOUT
 from controller.model.disks import BrokerReplica
-from controller.views.disk_moves import moves_in_order, why_not_moving
+from controller.views.disk_moves import move_state, moves_in_order, why_not_moving
 from controller.views.reason_kinds import DISK, LIMIT, REFUSED, reason_kind
 from tests.builders import key
 from tests.controller.disks.directories import Directories
@@ -54,14 +54,19 @@ def test_the_kinds_of_reasons_are_known() -> None:
 
 
 def test_moves_under_way_are_first_and_ended_ones_last() -> None:
-    here = Directories()
-    here.order(*((name, 1, "/b") for name in here.names))
+    here = Directories([f"foo-{number}" for number in range(5)])
+    here.order(*((name, 1, "/c" if name == "foo-3" else "/b") for name in here.names))
+    here.brokers[1].cordoned = {"/c"}
     here.look()
     here.copy()
     here.look()
-    shown = moves_in_order(here.controller.state, 1)
-    assert [(move.partition, state.value) for move, state in shown] == [
+    state = here.controller.state
+    shown = list(moves_in_order(state, 1))
+    assert [(move.partition, part.value) for move, part in shown] == [
         (1, "moving"),
+        (3, "waiting"),
         (2, "queued"),
+        (4, "queued"),
         (0, "done"),
     ]
+    assert all(move_state(state, move) is part for move, part in shown)
