@@ -109,7 +109,7 @@ def queued_reason(state: State, number: int, broker: int) -> str:
         return stopped
     if job is not None and job.paused:
         return f"job {job.id} is paused"
-    taken = len(state.disks.flying.get(broker, ()))
-    if taken < at_once(state, number):
+    limit = at_once(state, number)
+    if len(state.disks.flying.get(broker, ())) < limit:
         return "waits for its turn"
-    return f"limit of moves between log directories of broker {broker}: {taken}"
+    return f"limit of moves between log directories of broker {broker}: {limit}"

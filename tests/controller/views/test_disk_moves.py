@@ -1,7 +1,7 @@
 """What is shown of moves between log directories: states, reasons, and the order."""
 
 from controller.messages.job_events import Pause
-from controller.model.configs import STEP_TIMEOUT
+from controller.model.configs import DISK_MOVES, STEP_TIMEOUT
 from controller.model.disks import BrokerReplica
 from controller.views.disk_moves import move_state, moves_in_order, why_not_moving
 from controller.views.reason_kinds import DISK, LIMIT, REFUSED, reason_kind
@@ -21,6 +21,15 @@ def test_a_move_that_waits_for_another_one_names_the_limit() -> None:
     assert reason(here) == ""
     assert reason(here, "foo-1") == "limit of moves between log directories of broker 1: 1"
     assert reason_kind(reason(here, "foo-1")) == LIMIT
+
+
+def test_the_limit_in_force_is_named_and_not_what_moves() -> None:
+    here = Directories()
+    here.controller.default(DISK_MOVES, "2")
+    here.order(*((name, 1, "/b") for name in here.names))
+    here.look()
+    here.controller.default(DISK_MOVES, "1")
+    assert reason(here, "foo-2") == "limit of moves between log directories of broker 1: 1"
 
 
 def test_a_pause_is_the_reason() -> None:

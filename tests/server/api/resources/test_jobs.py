@@ -234,6 +234,7 @@ async def test_a_rollback_is_a_job_and_names_skipped_partitions() -> None:
     answer = await client.post("/v1/jobs/1/rollback")
     assert answer == {
         "job": 3,
+        "cancelled": 0,
         "skipped": [{"topic": "foo", "partition": 0, "reason": "taken over by job 2"}],
     }
     assert (await client.get("/v1/jobs/3"))["job"]["undoes"] == 1
