@@ -57,8 +57,8 @@ def why_not(state: State, row: OrderedMove) -> str:
 
 
 def cancel_moves(d: Decision, event: CancelMoves) -> Iterator[None]:
-    """Cancel the open moves of the job, or of all jobs."""
-    count = yield from _cancel_open(d, event.job)
+    """Cancel the open moves of the job, or of all jobs, or those of a topic."""
+    count = yield from _cancel_open(d, event.job, event.topic)
     d.cancelled = count
     d.answer(event, count)
 
@@ -90,11 +90,12 @@ def moves_back(state: State, job: int) -> Iterator[tuple[OrderedMove, str]]:
             yield row, move.reason or why_not(state, row)
 
 
-def _cancel_open(d: Decision, job: int | None) -> Generator[None, None, int]:
-    """Cancel the open moves of the job, or of all jobs; return their number."""
+def _cancel_open(d: Decision, job: int | None, topic: str = "") -> Generator[None, None, int]:
+    """Cancel the open moves of the job (None: all) and of the topic (empty: all); return their number."""
     count = 0
     for seen, move in enumerate(list(d.state.disks.open.values()), 1):
-        if job in (None, move.job) and move.stage is not MoveStage.RETURNING:
+        chosen = job in (None, move.job) and topic in ("", move.topic)
+        if chosen and move.stage is not MoveStage.RETURNING:
             _cancel(d, move)
             count += 1
         if seen % ROWS_PER_SLICE == 0:

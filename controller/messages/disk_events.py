@@ -51,10 +51,12 @@ class MoveDisks(Event[MovesReply]):
 
 @dataclass(frozen=True, slots=True)
 class CancelMoves(Event[int]):
-    """Cancel the moves of a job, or all (None). What is under way returns. The reply is their number."""
+    """Cancel the moves of a job, or of all (None). What is under way returns. The reply is their number."""
 
     job: int | None
     requester: Requester = UNKNOWN_REQUESTER
+    topic: str = ""
+    """Only those of this topic; empty for all."""
 
 
 class SeenDir(NamedTuple):

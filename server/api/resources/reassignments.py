@@ -139,11 +139,15 @@ async def cancel(call: Call) -> Response:
 
 
 async def _cancel_moves(call: Call, body: Cancel) -> int:
-    """Cancel the moves between log directories of the job, or of all jobs; return their number."""
-    of_one = body.job is not UNSET and call.state.orders.jobs[body.job].kind is JobKind.DISKS
-    if not of_one and (body.everything is UNSET or not call.state.disks.open):
-        return 0
-    return await call.submit(CancelMoves(None if body.job is UNSET else body.job, call.requester))
+    """Cancel the moves between log directories of the job, the topic, or all; return their number."""
+    disks = call.state.disks
+    if body.job is not UNSET and call.state.orders.jobs[body.job].kind is JobKind.DISKS:
+        return await call.submit(CancelMoves(body.job, call.requester))
+    if body.topic is not UNSET and body.topic in disks.open_topics:
+        return await call.submit(CancelMoves(None, call.requester, body.topic))
+    if body.everything is not UNSET and disks.open:
+        return await call.submit(CancelMoves(None, call.requester))
+    return 0
 
 
 def _require_topic(state: State, reply: AlterReply) -> None:

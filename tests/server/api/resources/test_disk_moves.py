@@ -140,6 +140,13 @@ async def test_a_cancel_of_everything_cancels_moves_too(client: ApiClient) -> No
     assert (await client.post("/v1/reassignments/cancel", {"all": True}))["moves"] == 1
 
 
+async def test_a_cancel_of_a_topic_cancels_its_moves(client: ApiClient) -> None:
+    await client.post("/v1/disk-moves", moves(move("foo-0"), move("foo-1")))
+    answer = await client.post("/v1/reassignments/cancel", {"topic": "foo"})
+    assert (answer["cancelled"], answer["moves"]) == (0, 2)
+    assert (await client.get("/v1/jobs/1"))["job"]["outcome"] == "rolled back"
+
+
 async def test_a_rollback_is_told_before_and_moves_back(client: ApiClient) -> None:
     await client.post("/v1/disk-moves", moves(move("foo-0"), move("foo-1")))
     look(client, "foo-0")
@@ -168,3 +175,12 @@ async def test_the_csv_of_a_job_of_moves_has_their_directories(client: ApiClient
     answer = await client.raw("GET", "/v1/jobs/1/partitions.csv")
     [row] = csv.DictReader(StringIO(answer.text))
     assert (row["move_broker"], row["move_source"], row["move_target"]) == ("1", A, B)
+
+
+async def test_the_history_of_a_job_of_moves_has_its_bytes(client: ApiClient) -> None:
+    await client.post("/v1/disk-moves", moves(move()))
+    for copied in (0, 20, 50):
+        look(client, copied=copied)
+        await client.clock.advance(1)
+        await client.progress.measure()
+    assert sum(sample.copied for sample in client.progress.history.samples(1)) == 50
