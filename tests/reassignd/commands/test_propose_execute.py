@@ -201,7 +201,14 @@ class Server:
 
     def get(self, path: str, **_: object) -> Any:
         brokers = [{"id": broker} for broker in self.cluster.brokers]
-        job = {"id": self.jobs, "state": "ended", "total": 1, "done": 1, "endings": {"done": 1}}
+        job = {
+            "id": self.jobs,
+            "kind": "plan",
+            "state": "ended",
+            "total": 1,
+            "done": 1,
+            "endings": {"done": 1},
+        }
         job |= {"moving": 0, "stalled": 0, "waiting": 0, "queued": 0, "copied": None}
         job |= {"created_ms": 0, "ended_ms": 1}
         return {
