@@ -110,7 +110,7 @@ export class ClusterMap {
   #draw() {
     this.width = this.host.clientWidth;
     if (!this.width || !this.flows) return;
-    const form = `${this.width}|${this.flows.flows.length > 0}|${this.brokers.map(({ id, rack }) => `${id}@${rack}`).join(",")}`;
+    const form = `${this.width}|${this.#hasEnds}|${this.brokers.map(({ id, rack }) => `${id}@${rack}`).join(",")}`;
     if (form !== this.form) this.#arrange();
     this.form = form;
     const known = new Map(this.brokers.map((each) => [each.id, each]));
@@ -122,10 +122,15 @@ export class ClusterMap {
     this.#arrows();
   }
 
+  // Flows between racks need lists of them. The server counts registered brokers only, so the unit of the flows decides.
+  get #hasEnds() {
+    return this.flows.by === "rack" && this.flows.flows.length > 0;
+  }
+
   // Makes the blocks and boxes anew: brokers have come or gone, or the window has another width.
   #arrange() {
     const focused = document.activeElement?.dataset?.broker;
-    this.plan = layout(this.brokers, this.width, this.flows.flows.length > 0);
+    this.plan = layout(this.brokers, this.width, this.#hasEnds);
     setAttribute(this.drawing, "viewBox", `0 0 ${this.width} ${Math.max(1, this.plan.height)}`);
     setAttribute(this.drawing, "width", this.width);
     setAttribute(this.drawing, "height", Math.max(1, this.plan.height));

@@ -31,7 +31,7 @@ function racksOf(brokers) {
 }
 
 // Returns { width, height, detailed, blocks: [{ rack, x, y, width, height, boxes: [{ broker, x, y, width, height }] }], ends }.
-// `ends` has the two lists of racks, as { rack, side, x, y, width, height }; empty with tiles, or if nothing `flows`.
+// `ends` has the two lists of racks, as { rack, side, x, y, width, height }; empty with tiles, or if nothing `flows` between racks.
 export function layout(brokers, width, flows) {
   const racks = racksOf(brokers);
   const detailed = brokers.length <= DETAILED;

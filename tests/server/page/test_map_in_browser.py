@@ -57,6 +57,26 @@ def test_what_is_left_flows_along_arrows(site: Site) -> None:
     assert "left to copy." in page.text("main")
 
 
+LEFT = """
+const read = Response.prototype.json;
+Response.prototype.json = async function () {
+  const body = await read.call(this);
+  const gone = (_, place) => ({ ...body.brokers[0], id: 100 + place, state: "offline" });
+  const all = () => [...body.brokers, ...Array.from({ length: 60 }, gone)];
+  return Array.isArray(body.brokers) ? { ...body, brokers: all() } : body;
+};
+"""
+"""Sixty brokers that are not registered still hold replicas, so the flows are not those of racks."""
+
+
+def test_flows_between_brokers_are_not_told_as_those_of_racks(site: Site) -> None:
+    site.post("pause")
+    site.submit(range(40))
+    page = site.open("#/map", FAST + LEFT)
+    page.wait("document.querySelectorAll('.map .arrows .way').length > 3")
+    assert "left to copy from" not in page.run("document.querySelector('.map .blocks').textContent")
+
+
 def test_an_old_view_is_shown_as_old(site: Site) -> None:
     old = """
     const read = Response.prototype.json;
