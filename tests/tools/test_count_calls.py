@@ -8,7 +8,7 @@ from tools.count_calls import Call, Calls, alter, limit
 BOUNDS = {
     "45, one row": (28, 119),  # whether its job elects, and has limits; the size of each replica
     "46, all": (10, 26),
-    "56, completes a step": (27, 95),  # whether its job elects, and has limits; the size of a copy
+    "56, completes a step": (28, 96),  # whether its job elects, and its limits; the size of a copy; endings
     "44, a limit": (21, 70),  # `Limit.of`: the table of limits reads the fields, which jobs have too
 }
 """Files, which a reader opens, and functions by request. A change that needs more states its reason here."""
