@@ -8,8 +8,10 @@ Records are loaded by chunk number, then by their order in the chunk; both are t
 added, and a record that changes keeps its place. An empty chunk is deleted.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import msgspec
 
 from backends.zookeeper.session.tree import ANY, Create, Delete, Operation, Set
 from backends.zookeeper.znodes import paths
@@ -18,26 +20,19 @@ from controller.model.audit import AuditEntry, AuditTrim
 from controller.model.cluster import (
     Change,
     Deleted,
-    Ending,
     Finished,
     Job,
-    JobKind,
     Paused,
     Pending,
     Reassignment,
     Record,
-    ResourceType,
     ThrottleLease,
     TopicPartition,
 )
-from controller.model.disks import DiskMove, MoveStage
-from controller.model.held_requests import HeldRequest, HeldState
-from controller.model.limits import PlanLimits
+from controller.model.disks import DiskMove
+from controller.model.held_requests import HeldRequest
 from controller.model.load_hours import LoadHours
 from controller.model.tasks import DryRun, UserTask
-
-StoredRow = list[Any]
-"""The fields of a record in order, as decoded from JSON. `read_row` reports a field of another type."""
 
 
 class Dropped(NamedTuple):
@@ -67,112 +62,40 @@ StoredRecord = Record | Dropped
 """The controller's records, and notes of this backend."""
 
 
-class RecordCodec(NamedTuple):
+class ChunkForm(NamedTuple):
     """How the records of one kind are stored; `parent` is the name of the znode above their chunks."""
 
     parent: str
-    read: Callable[[StoredRow], StoredRecord]
     most: int | None = None
     """Records of a chunk; None for `CHUNK_RECORDS`. A znode has at most a megabyte."""
 
 
-def _reassignment(row: StoredRow) -> Reassignment:
-    topic, partition, original, target, *rest = row
-    return Reassignment(topic, partition, tuple(original), tuple(target), *rest)
-
-
-def _job(row: StoredRow) -> Job:
-    number, kind, *rest = row  # of an earlier version without the last fields
-    job = Job(number, JobKind(kind), *rest)
-    return job._replace(limits=PlanLimits(*job.limits))
-
-
-def _finished(row: StoredRow) -> Finished:
-    job, topic, partition, original, target, ending, taken_by = row
-    return Finished(job, topic, partition, tuple(original), tuple(target), Ending(ending), taken_by)
-
-
-def _pending(row: StoredRow) -> Pending:
-    topic, partition, target, *rest = row
-    return Pending(topic, partition, tuple(target), *rest)
-
-
-def _lease(row: StoredRow) -> ThrottleLease:
-    resource, *rest = row
-    return ThrottleLease(ResourceType(resource), *rest)
-
-
-def _dropped(row: StoredRow) -> Dropped:
-    topic, partition, broker, leader_epoch = row
-    return Dropped(topic, int(partition), int(broker), int(leader_epoch))
-
-
-def _task(row: StoredRow) -> UserTask:
-    *texts, executes, failed, result = row
-    identifier, started_ms, endpoint, url, client, principal = texts
-    return UserTask(
-        identifier, int(started_ms), endpoint, url, client, principal, bool(executes), bool(failed), result
-    )
-
-
-def _dry_run(row: StoredRow) -> DryRun:
-    asked, principal, proposal, ended_ms, plan, task = row
-    return DryRun(asked, principal, int(proposal), int(ended_ms), plan, task)
-
-
-def _load_hours(row: StoredRow) -> LoadHours:
-    number, written_ms, topics, hours = row
-    return LoadHours(int(number), int(written_ms), topics, hours)
-
-
-def _move(row: StoredRow) -> DiskMove:
-    job, topic, partition, broker, source, target, size, stage, reason = row
-    numbers = int(partition), int(broker)
-    return DiskMove(int(job), topic, *numbers, source, target, int(size), MoveStage(stage), reason)
-
-
-def _held(row: StoredRow) -> HeldRequest:
-    number, held_ms, *texts, state, reason, decided_by = row
-    endpoint, query, body, client, principal = texts
-    return HeldRequest(
-        int(number),
-        int(held_ms),
-        endpoint,
-        query,
-        body,
-        client,
-        principal,
-        HeldState(state),
-        reason,
-        decided_by,
-    )
-
-
-CODECS: dict[type[StoredRecord], RecordCodec] = {
-    Job: RecordCodec("jobs", _job),
-    Reassignment: RecordCodec("reassignments", _reassignment),
-    Finished: RecordCodec("finished", _finished),
-    Pending: RecordCodec("pending", _pending),
-    Paused: RecordCodec("paused", lambda row: Paused(*row)),
-    ThrottleLease: RecordCodec("leases", _lease),
-    Dropped: RecordCodec("dropped", _dropped),
-    UserTask: RecordCodec("user_tasks", _task, 1),
-    DryRun: RecordCodec("dry_runs", _dry_run, 1),
-    HeldRequest: RecordCodec("held_requests", _held, 1),
-    LoadHours: RecordCodec("load_hours", _load_hours, 1),
-    DiskMove: RecordCodec("disk_moves", _move),
+CHUNK_FORMS: dict[type[StoredRecord], ChunkForm] = {
+    Job: ChunkForm("jobs"),
+    Reassignment: ChunkForm("reassignments"),
+    Finished: ChunkForm("finished"),
+    Pending: ChunkForm("pending"),
+    Paused: ChunkForm("paused"),
+    ThrottleLease: ChunkForm("leases"),
+    Dropped: ChunkForm("dropped"),
+    UserTask: ChunkForm("user_tasks", 1),
+    DryRun: ChunkForm("dry_runs", 1),
+    HeldRequest: ChunkForm("held_requests", 1),
+    LoadHours: ChunkForm("load_hours", 1),
+    DiskMove: ChunkForm("disk_moves"),
 }
 """In the order in which the kinds are loaded."""
 
 
 def read_row(kind: type[StoredRecord], row: object) -> StoredRecord:
-    """Return the record of a row, as it was decoded from JSON. Raises ZnodeError."""
+    """Return the record of a row, as it was decoded from JSON. Raises ZnodeError.
+
+    Rows of earlier versions may lack the last fields, if these have defaults.
+    """
     try:
-        if not isinstance(row, list):
-            raise TypeError("a row is a list")
-        return CODECS[kind].read(row)
-    except (TypeError, ValueError) as error:
-        raise ZnodeError(f"{str(row)[:80]} is not a {kind.__name__}") from error
+        return msgspec.convert(row, kind)
+    except msgspec.ValidationError as error:
+        raise ZnodeError(f"{str(row)[:80]} is not a {kind.__name__}: {error}") from error
 
 
 CHUNK_RECORDS = 200
@@ -202,7 +125,7 @@ class RecordChunks:
         self._chunks: dict[ChunkId, dict[Key, StoredRecord]] = {}
         self._numbers: dict[tuple[type[StoredRecord], Key], int] = {}
         """By record: the number of its chunk."""
-        self._last: dict[type[StoredRecord], int] = dict.fromkeys(CODECS, 0)
+        self._last: dict[type[StoredRecord], int] = dict.fromkeys(CHUNK_FORMS, 0)
         """By kind: the number of the chunk that new records are added to."""
         self._existing: set[str] = set()
         """Paths of chunks that exist in ZooKeeper."""
@@ -211,11 +134,11 @@ class RecordChunks:
     @staticmethod
     def keeps(change: Change) -> bool:
         """Return whether the record is kept in chunks, not in Kafka's znodes."""
-        return (change.kind if isinstance(change, Deleted) else type(change)) in CODECS
+        return (change.kind if isinstance(change, Deleted) else type(change)) in CHUNK_FORMS
 
     def records(self) -> Iterator[Record]:
-        """Yield the controller's records, in the order of `CODECS`."""
-        for kind in CODECS:
+        """Yield the controller's records, in the order of `CHUNK_FORMS`."""
+        for kind in CHUNK_FORMS:
             yield from (each for each in self._of(kind) if not isinstance(each, Dropped))
 
     def drops(self) -> Iterator[Dropped]:
@@ -229,7 +152,7 @@ class RecordChunks:
     def read(self, path: str, data: bytes | None) -> None:
         """Load a chunk. Raises ZnodeError."""
         parent, _, name = path.removeprefix(f"{paths.OURS}/").partition("/")
-        kind = next((each for each, codec in CODECS.items() if codec.parent == parent), None)
+        kind = next((each for each, codec in CHUNK_FORMS.items() if codec.parent == parent), None)
         rows = decode_object(data).get("records")
         if kind is None or not name.isdecimal() or not isinstance(rows, list):
             raise ZnodeError("it is not a chunk of records")
@@ -306,7 +229,7 @@ class RecordChunks:
     def _number_with_space(self, kind: type[StoredRecord]) -> int:
         """Return the number of the last chunk, or of a new one if that is full."""
         last = self._last[kind]
-        if len(self._chunks.setdefault((kind, last), {})) >= (CODECS[kind].most or CHUNK_RECORDS):
+        if len(self._chunks.setdefault((kind, last), {})) >= (CHUNK_FORMS[kind].most or CHUNK_RECORDS):
             last = self._last[kind] = last + 1
             self._chunks[kind, last] = {}
         return last
@@ -314,12 +237,12 @@ class RecordChunks:
 
 def chunk_parent(kind: type[StoredRecord]) -> str:
     """Return the path of the parent of a kind's chunks."""
-    return f"{paths.OURS}/{CODECS[kind].parent}"
+    return f"{paths.OURS}/{CHUNK_FORMS[kind].parent}"
 
 
 def chunk_parents() -> Iterable[str]:
     """Return the paths of the parents of all chunks."""
-    return map(chunk_parent, CODECS)
+    return map(chunk_parent, CHUNK_FORMS)
 
 
 def encode_chunks(data: ChunkData) -> bytes:

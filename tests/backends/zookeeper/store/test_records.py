@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from backends.zookeeper.session.tree import Create, Delete, ensure
 from backends.zookeeper.store import records as ledgers
 from backends.zookeeper.store.records import (
+    CHUNK_FORMS,
     CHUNK_RECORDS,
-    CODECS,
     RecordChunks,
     decode_chunks,
     encode_chunks,
@@ -74,7 +74,7 @@ def test_an_encoded_record_is_decoded(record: Record) -> None:
     assert (type(read), read) == (type(record), record)
 
 
-@pytest.mark.parametrize("kind", CODECS)
+@pytest.mark.parametrize("kind", CHUNK_FORMS)
 @pytest.mark.parametrize("row", [None, [], [1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2, 3, 4], "abc", {}])
 def test_an_invalid_row_is_an_error(kind: type[Record], row: object) -> None:
     with pytest.raises(ZnodeError, match=f"is not a {kind.__name__}"):
