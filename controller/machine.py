@@ -28,7 +28,6 @@ from controller.cluster.external_changes import (
 )
 from controller.cluster.isr import alter_partition
 from controller.cluster.leaders import elect_leaders, rebalance_leaders
-from controller.cluster.load import hours_measured
 from controller.cluster.topics import create_partitions, create_topics
 from controller.disks.orders import cancel_moves, move_disks, roll_back_moves
 from controller.disks.rules import disks_seen, moves_refused
@@ -44,7 +43,7 @@ from controller.gateway.throttle import (
     request_throttle,
     throttle_read,
 )
-from controller.messages import disk_events, events, held_events, job_events, load_events, task_events
+from controller.messages import disk_events, events, held_events, job_events, task_events
 from controller.messages.event import AnyEvent
 from controller.model.jobs import JobKind
 from controller.pace.readings import PaceMeasured
@@ -86,6 +85,10 @@ def _roll_back(d: Decision, event: job_events.RollBackJob) -> Iterator[None]:
         yield from roll_back_moves(d, event, job)
     else:
         yield from roll_back_job(d, event)
+
+
+def _hours_measured(d: Decision, event: events.HoursMeasured) -> None:
+    d.put(event.hours)
 
 
 def _stalled(d: Decision, event: events.Stalled) -> None:
@@ -140,7 +143,7 @@ _HANDLERS: dict[type[AnyEvent], Handler[Any]] = dict(
         _handler(held_events.Hold, hold),
         _handler(held_events.DecideHeld, decide_held),
         _handler(held_events.SubmitHeld, submit_held),
-        _handler(load_events.HoursMeasured, hours_measured),
+        _handler(events.HoursMeasured, _hours_measured),
         _handler(disk_events.MoveDisks, move_disks),
         _handler(disk_events.CancelMoves, cancel_moves),
         _handler(disk_events.DisksSeen, disks_seen),

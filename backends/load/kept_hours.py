@@ -21,7 +21,7 @@ from backends.load.columns import Samples
 from backends.load.layout import Layout, Topic
 from backends.load.profile import HOURS, Profile
 from common.off_loop import OffLoop
-from controller.messages.load_events import HoursMeasured
+from controller.messages.events import HoursMeasured
 from controller.model.load_hours import LoadHours
 from controller.ports import SubmitEvent
 
@@ -123,10 +123,9 @@ def restored(records: Iterable[LoadHours]) -> Samples:
     topics: dict[bytes, Topic] = {}
     for runs, _ in read:
         for run in runs:
-            size = max(
-                run.first + run.partitions, topics[run.topic.key].partitions if run.topic.key in topics else 0
-            )
-            topics[run.topic.key] = run.topic._replace(partitions=size)
+            known = topics.get(run.topic.key, run.topic)
+            count = max(known.partitions, run.first + run.partitions)
+            topics[run.topic.key] = known._replace(partitions=count)
     samples = Samples(Layout(list(topics.values())))
     numbers, first = {key: at for at, key in enumerate(topics)}, samples.layout.first.tolist()
     for runs, columns in read:
@@ -138,17 +137,18 @@ def restored(records: Iterable[LoadHours]) -> Samples:
 
 def _read(record: LoadHours) -> tuple[list[Run], list[Rates]] | None:
     """Return the runs of a record and their rates, in and out; None if it cannot be read, or is empty."""
+    if not record.topics:
+        return None
     try:
         runs = [_run(line) for line in record.topics.splitlines()]
         rows = sum(run.partitions for run in runs)
         unpack = zlib.decompressobj()
         codes = unpack.decompress(base64.b64decode(record.hours, validate=True), 2 * HOURS * rows + 1)
-        if not rows or len(codes) not in (HOURS * rows, 2 * HOURS * rows):
+        if len(codes) not in (HOURS * rows, 2 * HOURS * rows):
             raise ValueError(f"{len(codes)} rates of {rows} partitions")
         return runs, list(decoded(np.frombuffer(codes, np.uint8).reshape(-1, HOURS, rows)))
     except (ValueError, zlib.error) as error:
-        if record.topics:
-            log.warning("record %d of the load by hour cannot be read: %s", record.number, error)
+        log.warning("record %d of the load by hour cannot be read: %s", record.number, error)
         return None
 
 

@@ -16,6 +16,7 @@ from controller.model.cluster import Partition, Replicas, ResourceType, TopicPar
 from controller.model.configs import ConfigChange
 from controller.model.errors import Outcome
 from controller.model.limits import NO_LIMITS, PlanLimits
+from controller.model.load_hours import LoadHours
 
 # ---- reassignments (KIP-455) ------------------------------------------------------------------------------
 
@@ -255,6 +256,13 @@ class Stalled(Event[None]):
     """The steps of these partitions have stalled."""
 
     partitions: Sequence[TopicPartition]
+
+
+@dataclass(frozen=True, slots=True)
+class HoursMeasured(Event[None]):
+    """An hour has ended, and these partitions have been measured. A record with this number is replaced."""
+
+    hours: LoadHours
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ import pytest
 from controller import machine
 from controller.gateway import events as gateway_events
 from controller.machine import decide
-from controller.messages import disk_events, events, held_events, job_events, load_events, task_events
+from controller.messages import disk_events, events, held_events, job_events, task_events
 from controller.messages.event import AnyEvent, Event
 from controller.messages.events import AlterReassignments, Continue
 from controller.messages.job_events import AlterRow, AlterTopic
@@ -23,7 +23,6 @@ def event_classes() -> set[type]:
         job_events,
         disk_events,
         held_events,
-        load_events,
         task_events,
         gateway_events,
         readings,

@@ -55,6 +55,7 @@ from controller.messages.events import (
     ElectionType,
     ElectLeaders,
     Halt,
+    HoursMeasured,
     IsrChange,
     LogDirFailed,
     NewPartitions,
@@ -82,7 +83,6 @@ from controller.messages.job_events import (
     RollBackJob,
     ThrottleJob,
 )
-from controller.messages.load_events import HoursMeasured
 from controller.messages.task_events import TaskEnded
 from controller.model.access import Acl, AclFilter, Operation, PatternType, Permission, ResourceKind
 from controller.model.cluster import Broker, Partition, ResourceType, Topic
