@@ -14,6 +14,7 @@ from backends.load.kept_hours import LARGEST, ROWS_AN_HOUR, KeptHours, coded, de
 from backends.load.layout import Layout, Topic
 from common.off_loop import InlineExecutor
 from controller.messages.event import Event
+from controller.messages.events import HoursMeasured
 from controller.model.load_hours import LoadHours
 
 DAY_MS = 24 * 3_600_000
@@ -31,9 +32,9 @@ class Kept:
         return KeptHours(self.records, self.submit, InlineExecutor())
 
     def submit(self, event: Event[Any]) -> Awaitable[Any]:
-        record: LoadHours = event.hours  # type: ignore[attr-defined]
-        self.records[record.number] = record
-        self.written.append(record.number)
+        assert isinstance(event, HoursMeasured)
+        self.records[event.hours.number] = event.hours
+        self.written.append(event.hours.number)
         return done()
 
 
