@@ -72,7 +72,7 @@ def columns_of(snapshot: Snapshot, moving: Collection[TOPIC_PARTITION]) -> Colum
         lengths,
         np.fromiter(chain.from_iterable(row.replicas for row in rows), np.int32, int(lengths.sum())),
         _in_isr(rows, int(lengths.sum())),
-        np.fromiter((row.size if row.bytes is None else row.bytes for row in rows), np.int64, len(rows)),
+        np.fromiter(map(attrgetter("size"), rows), np.int64, len(rows)),
         _sizes(rows, int(lengths.sum())),
         np.fromiter(map(attrgetter("min_isr"), rows), np.int32, len(rows)),
         np.fromiter(map(attrgetter("tiered"), rows), np.bool_, len(rows)),
