@@ -23,24 +23,24 @@ class Leaderships:
     """Counts for the jobs that are open."""
 
     def __init__(self) -> None:
-        self._unfinished: dict[int, int] = {}
-        """Of those that had not ended when the job was seen first, and those that had."""
+        self._totals: dict[int, int] = {}
+        """By job: how many count, whether they had ended when it was seen first or not."""
         self._finished: dict[int, tuple[int, int]] = {}
         """By job: the number of ended partitions that were read, and how many of them count."""
 
     async def of(self, state: State, job: Job) -> LeaderMovements:
         """Return the numbers of a job."""
-        is_new = job.id not in self._unfinished
+        total = self._totals.get(job.id)
         # Both are taken at one moment: what ends while the others are counted must not be in neither.
-        orders = list(state.orders.reassignments.values()) if is_new else []
+        orders = list(state.orders.reassignments.values()) if total is None else []
         finished = await self._count_finished(state, job)
-        if is_new:
-            left = 0
+        if total is None:
+            total = finished
             async for order in in_slices(orders):
-                left += order.job == job.id and _counts(job, order)
-            self._unfinished[job.id] = left + finished
+                total += order.job == job.id and _counts(job, order)
             self._forget_ended(state)
-        return LeaderMovements(max(finished, self._unfinished[job.id]), finished)
+            self._totals[job.id] = total
+        return LeaderMovements(max(finished, total), finished)
 
     async def _count_finished(self, state: State, job: Job) -> int:
         ended = state.orders.finished.get(job.id, {})
@@ -52,7 +52,7 @@ class Leaderships:
         return count
 
     def _forget_ended(self, state: State) -> None:
-        for known in (self._unfinished, self._finished):
+        for known in (self._totals, self._finished):
             for ended in known.keys() - state.orders.open.keys():
                 del known[ended]
 

@@ -89,6 +89,19 @@ async def test_a_movement_that_ends_while_all_are_counted_is_one(
     assert await counting == (3, 1)
 
 
+async def test_a_job_that_ends_while_all_are_counted_has_its_numbers(
+    client: CruiseControlClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("common.tasks.ROWS_PER_SLICE", 1)
+    await client.ok("POST", "rebalance?dryrun=false")
+    [job] = client.controller.state.orders.jobs.values()
+    counting = asyncio.ensure_future(Leaderships().of(client.controller.state, job))
+    await asyncio.sleep(0)
+    client.controller.catch_up()
+    assert job.id not in client.controller.state.orders.open
+    assert await counting == (1, 0)
+
+
 async def test_elections_are_movements_of_leaders() -> None:
     controller = InMemoryController().with_partitions(
         *(partition(f"foo-{number}", [1, 2, 3], leader=2) for number in range(3))
