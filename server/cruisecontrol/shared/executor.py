@@ -5,13 +5,12 @@ counts only partitions that have ended.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import ceil
 from urllib.parse import parse_qsl, urlsplit
 
 from msgspec import UNSET, Struct, UnsetType
 
-from common.tasks import in_slices
 from controller.model.cluster import Job, JobKind, Partition, Reassignment
 from controller.model.disks import MoveStage
 from controller.model.tasks import UserTask, task_of
@@ -80,38 +79,37 @@ class ExecutorState(Struct, rename="camel"):
 async def executor_state(call: CruiseControlCall, *, verbose: bool = False) -> ExecutorState:
     """Return what the oldest job of this API does; if `verbose`, with some of its partitions."""
     running = executions(call.state)
-    removed = sorted(call.state.settings.excluded_brokers)
-    if not running:
-        return ExecutorState(IDLE, recently_removed_brokers=removed)
-    [row] = await job_rows(call.call, running[:1], await tally(call.call))
-    if running[0].kind is JobKind.DISKS:
-        shown = _of_disk_job(call.state, running[0], row)
-        shown.recently_removed_brokers = removed
-        return shown
-    leaders = await call.room.leaderships.of(call.state, running[0])
-    left = await _left(call.state, running[0])
-    shown = _of_job(call.state, running[0], row, leaders, left)
-    shown.recently_removed_brokers = removed
+    shown = await _of_job(call, running[0], verbose) if running else ExecutorState(IDLE)
+    shown.recently_removed_brokers = sorted(call.state.settings.excluded_brokers)
+    return shown
+
+
+async def _of_job(call: CruiseControlCall, job: Job, verbose: bool) -> ExecutorState:
+    state = call.state
+    [row] = await job_rows(call.call, [job], await tally(call.call))
+    if job.kind is JobKind.DISKS:
+        return _of_disk_job(state, job, row)
+    leaders = await call.room.leaderships.of(state, job)
+    left = await call.call.collect(_left(state, job), LOOKED_AT)
+    shown = _of_partitions(state, job, row, leaders, left)
     if verbose:
-        moving, waiting = await _moving(call.state, running[0]), _waiting(call.state, left)
+        moving = await call.call.collect(_moving(state, job), LISTED)
         shown.in_progress_partition_movement = [_task(each, "IN_PROGRESS") for each in moving]
-        shown.pending_partition_movement = [_task(each, "PENDING") for each in waiting]
+        shown.pending_partition_movement = [_task(each, "PENDING") for each in _waiting(state, left)]
     return shown
 
 
 _Row = tuple[Partition, Reassignment]
 
 
-async def _moving(state: State, job: Job) -> list[_Row]:
-    """Return the first partitions of the job that have a step in flight."""
-    found: list[_Row] = []
-    async for key in in_slices(list(state.in_flight)):
+def _moving(state: State, job: Job) -> Iterator[_Row | None]:
+    """Yield the partitions of the job that have a step in flight; None for those of others."""
+    for key in list(state.in_flight):
         partition, order = state.cluster.partition(*key), state.orders.reassignments.get(key)
-        if partition is not None and order is not None and order.job == job.id:
-            found.append((partition, order))
-            if len(found) == LISTED:
-                break
-    return found
+        if partition is None or order is None or order.job != job.id:
+            yield None
+        else:
+            yield partition, order
 
 
 def _waiting(state: State, left: Sequence[Reassignment]) -> list[_Row]:
@@ -121,15 +119,10 @@ def _waiting(state: State, left: Sequence[Reassignment]) -> list[_Row]:
     return [(partition, order) for partition, order in rows if partition is not None]
 
 
-async def _left(state: State, job: Job) -> list[Reassignment]:
-    """Return the first orders that the job has left. Other jobs may have many more."""
-    found: list[Reassignment] = []
-    async for order in in_slices(list(state.orders.reassignments.values())):
-        if order.job == job.id:
-            found.append(order)
-            if len(found) == LOOKED_AT:
-                break
-    return found
+def _left(state: State, job: Job) -> Iterator[Reassignment | None]:
+    """Yield the orders that the job has left; None for those of others, of which there may be many more."""
+    for order in list(state.orders.reassignments.values()):
+        yield order if order.job == job.id else None
 
 
 def _task(row: _Row, state: str) -> ExecutionTask:
@@ -141,20 +134,26 @@ def _task(row: _Row, state: str) -> ExecutionTask:
 
 def _of_disk_job(state: State, job: Job, row: JobRow) -> ExecutorState:
     """Return what a job of moves between log directories does; Strimzi reads `total_data_to_move` of all."""
-    total, finished = _megabytes(row)
-    ended = row.total - row.moving - row.waiting - row.queued
+    to_copy, copied = _megabytes(row)
+    total, finished, moving, pending = _movements(row)
     stages = state.disks.stages.get(job.id, Counter())
     shown = ExecutorState(MOVING_BETWEEN_DIRECTORIES if row.moving or row.done else STARTING)
     if MoveStage.RETURNING in stages and not {MoveStage.MOVING, MoveStage.WAITING} & stages.keys():
         shown.state = STOPPING
     shown.triggered_user_task_id, shown.triggered_task_reason = _trigger(state, job)
-    shown.num_total_intra_broker_partition_movements = row.total
-    shown.num_finished_intra_broker_partition_movements = ended
-    shown.num_in_progress_intra_broker_partition_movements = row.moving
-    shown.num_pending_intra_broker_partition_movements = row.waiting + row.queued
-    shown.total_data_to_move = shown.total_intra_broker_data_to_move = total
-    shown.finished_data_movement = shown.finished_intra_broker_data_movement = finished
+    shown.num_total_intra_broker_partition_movements = total
+    shown.num_finished_intra_broker_partition_movements = finished
+    shown.num_in_progress_intra_broker_partition_movements = moving
+    shown.num_pending_intra_broker_partition_movements = pending
+    shown.total_data_to_move = shown.total_intra_broker_data_to_move = to_copy
+    shown.finished_data_movement = shown.finished_intra_broker_data_movement = copied
     return shown
+
+
+def _movements(row: JobRow) -> tuple[int, int, int, int]:
+    """Return how many movements a job has: all, finished, in progress, and pending."""
+    pending = row.waiting + row.queued
+    return row.total, row.total - row.moving - pending, row.moving, pending
 
 
 def _megabytes(row: JobRow) -> tuple[int, int]:
@@ -173,17 +172,14 @@ def _trigger(state: State, job: Job) -> tuple[str, str]:
     return task, f"{_reason(state, record)} (Client: {client}, Date: {date(job.created_ms)})"
 
 
-def _of_job(
+def _of_partitions(
     state: State, job: Job, row: JobRow, leaders: LeaderMovements, left: Sequence[Reassignment]
 ) -> ExecutorState:
     total, finished = _megabytes(row)
     return ExecutorState(
         _phase(row, left),
         *_trigger(state, job),
-        row.total,
-        row.total - row.moving - row.waiting - row.queued,
-        row.moving,
-        row.waiting + row.queued,
+        *_movements(row),
         leaders.total,
         leaders.finished,
         leaders.total - leaders.finished,
