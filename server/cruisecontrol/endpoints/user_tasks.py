@@ -5,6 +5,7 @@ from itertools import islice
 from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec.structs import replace
 from starlette.responses import Response, StreamingResponse
 
 from controller.model.jobs import Ending, Job
@@ -70,7 +71,7 @@ async def _with_results(call: CruiseControlCall, rows: Sequence[TaskRow]) -> Asy
 
     def encoded(row: TaskRow, record: UserTask | None) -> bytes:
         if record is not None and _may_see(call, record):
-            row.result = unpacked(record.result).decode()
+            row = replace(row, result=unpacked(record.result).decode())
         return encode(row)
 
     head, tail = encode(UserTaskList([])).split(b"[]")
