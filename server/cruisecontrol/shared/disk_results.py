@@ -9,7 +9,7 @@ from controller.state.cluster import Disk
 from server.api.shared.proposals import DiskFigures
 from server.cruisecontrol.shared import results
 from server.cruisecontrol.shared.capacities import MEGABYTE
-from server.cruisecontrol.shared.goals import Chosen, Evidence, Verdict, balancedness, judge
+from server.cruisecontrol.shared.goals import Chosen, Evidence, Verdict, judge
 from server.cruisecontrol.shared.loads import BrokerRow, Change
 from server.cruisecontrol.shared.plan_parameters import PlanParameters
 
@@ -54,23 +54,10 @@ def _filled(disk: Disk, more: int) -> Disk:
 
 
 def _summary(shown: DiskAnswer, verdicts: Sequence[Verdict]) -> results.Summary:
-    before, after = balancedness(verdicts)
-    reasons = [f"{each.goal.name} cannot be judged: {each.reason}" for each in verdicts if each.reason]
-    violated = any(each.status == "VIOLATED" for each in verdicts)
-    return results.Summary(
-        num_replica_movements=0,
-        data_to_move=0,
-        num_leader_movements=0,
-        recent_windows=1,
-        monitored_partitions_percentage=100.0,
-        excluded_topics=shown.given.excluded,
-        score_before=round(before, 3),
-        score_after=round(after, 3),
-        provision_status="UNDECIDED" if violated or reasons else "RIGHT_SIZED",
-        provision_recommendation="; ".join([*reasons, *shown.notes]),
-        num_intra_broker_replica_movements=shown.disks.moves,
-        intra_broker_data_to_move=ceil(shown.disks.bytes / MEGABYTE),
-    )
+    numbers = results.judged(verdicts, shown.given.excluded, shown.notes)
+    numbers.num_intra_broker_replica_movements = shown.disks.moves
+    numbers.intra_broker_data_to_move = ceil(shown.disks.bytes / MEGABYTE)
+    return numbers
 
 
 def left_in_directories(figures: DiskFigures) -> list[str]:

@@ -11,7 +11,7 @@ from server.api.resources.jobs import submit_entries
 from server.cruisecontrol.shared import results
 from server.cruisecontrol.shared.call import CruiseControlCall
 from server.cruisecontrol.shared.executions import make_way, turn_to_execute
-from server.cruisecontrol.shared.goals import Verdict, balancedness, goal_of
+from server.cruisecontrol.shared.goals import Verdict, goal_of
 from server.cruisecontrol.shared.loads import Change, broker_rows, elected_rows, led_by
 from server.cruisecontrol.shared.patterns import chosen_topics
 from server.cruisecontrol.shared.plan_parameters import PlanParameters, check_parameters, job_options
@@ -83,12 +83,10 @@ async def _answer(call: CruiseControlCall, given: PlanParameters, wrong: Sequenc
 
 
 def _summary(given: PlanParameters, elections: int, left: int, verdict: Verdict) -> Summary:
-    before, after = balancedness([verdict])
-    note = f"preferred leaders of {left} partitions are not in sync, or being moved" if left else ""
-    provision = "UNDECIDED" if left else "RIGHT_SIZED"
-    return Summary(
-        0, 0, elections, 1, 100.0, given.excluded, round(before, 3), round(after, 3), provision, note
-    )
+    note = f"preferred leaders of {left} partitions are not in sync, or being moved"
+    numbers = results.judged([verdict], given.excluded, [note] if left else ())
+    numbers.num_leader_movements = elections
+    return numbers
 
 
 def _change(wrong: _WrongLeader) -> Change:

@@ -13,14 +13,14 @@ from server.cruisecontrol.shared.goals import Verdict, balancedness
 from server.cruisecontrol.shared.loads import NOT_KNOWN, BrokerRow, Change, ClusterLoad, cluster_load
 
 
-class Summary(Struct, rename="camel"):
+class Summary(Struct, rename="camel", kw_only=True):
     """The plan in numbers. Strimzi copies it into the status of its resource."""
 
-    num_replica_movements: int
-    data_to_move: int = field(name="dataToMoveMB")
-    num_leader_movements: int
-    recent_windows: int
-    monitored_partitions_percentage: float
+    num_replica_movements: int = 0
+    data_to_move: int = field(name="dataToMoveMB", default=0)
+    num_leader_movements: int = 0
+    recent_windows: int = 1
+    monitored_partitions_percentage: float = 100.0
     excluded_topics: list[str]
     score_before: float = field(name="onDemandBalancednessScoreBefore")
     score_after: float = field(name="onDemandBalancednessScoreAfter")
@@ -159,19 +159,28 @@ def summary(
     `coverage` is the fraction of the partitions that are known: with their rates if these are measured, else
     with their sizes.
     """
+    doubt = f"the sizes of {unsized} partitions to copy are not known: dataToMoveMB is without them"
+    numbers = judged(verdicts, excluded_topics, notes, [doubt] if unsized else ())
+    numbers.num_replica_movements = figures.moves
+    is_known = not unsized or figures.bytes > 0
+    numbers.data_to_move = ceil(figures.bytes / MEGABYTE) if is_known else round(NOT_KNOWN)
+    numbers.num_leader_movements = figures.leader_changes + figures.elections
+    numbers.monitored_partitions_percentage = round(100.0 * coverage, 3)
+    return numbers
+
+
+def judged(
+    verdicts: Sequence[Verdict],
+    excluded_topics: Sequence[str],
+    notes: Iterable[str],
+    doubts: Iterable[str] = (),
+) -> Summary:
+    """Return what the verdicts say, without what moves. `doubts` are what else is not known."""
     before, after = balancedness(verdicts)
     reasons = [f"{each.goal.name} cannot be judged: {each.reason}" for each in verdicts if each.reason]
+    reasons += doubts
     violated = any(each.status == "VIOLATED" for each in verdicts)
-    if unsized:
-        reasons.append(
-            f"the sizes of {unsized} partitions to copy are not known: dataToMoveMB is without them"
-        )
     return Summary(
-        num_replica_movements=figures.moves,
-        data_to_move=round(NOT_KNOWN) if unsized and not figures.bytes else ceil(figures.bytes / MEGABYTE),
-        num_leader_movements=figures.leader_changes + figures.elections,
-        recent_windows=1,
-        monitored_partitions_percentage=round(100.0 * coverage, 3),
         excluded_topics=list(excluded_topics),
         score_before=round(before, 3),
         score_after=round(after, 3),
