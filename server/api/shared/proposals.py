@@ -489,6 +489,13 @@ class Kept:
         """Whether it is not computed yet."""
         return self.state in {ProposalState.WAITING, ProposalState.COMPUTING}
 
+    @property
+    def changes_anything(self) -> bool:
+        """Whether its plan moves or elects something; false without a plan."""
+        if self.disks is not None:
+            return self.disks.moves > 0
+        return self.figures is not None and self.figures.partitions > 0
+
 
 class ProposalStore:
     """Computes and keeps proposals. `obstacle` returns why none can be computed, or None."""

@@ -86,7 +86,7 @@ async def earlier_plan(call: CruiseControlCall, asked: str, most_ms: int) -> tup
         return None, f"proposal {run.proposal} was too large to be kept for so long, or is of another version"
     if kept.job is not None:
         return None, f"proposal {kept.id} was executed by job {kept.job}"
-    if kept.disks is None and (kept.figures is None or not kept.figures.partitions):
+    if not kept.changes_anything:
         return kept, ""
     await call.call.refresh()
     try:

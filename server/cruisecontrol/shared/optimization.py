@@ -105,7 +105,7 @@ async def optimize(
         return body
     async with turn_to_execute(call, stops):
         await call.room.tasks.keep(task, body, executed_run(call.state, asked, task), executes=True)
-        if changes_anything(kept):
+        if kept.changes_anything:
             task.step = "submitting the plan"
             options = job_options(given) if kept.disks is None else disk_options(given, wanted.at_once)
             await submit_kept(call.of_task(job_client_id(task.id)), kept, options)
@@ -246,13 +246,8 @@ def _figures(kept: Kept) -> ProposalFigures:
     return kept.figures
 
 
-def changes_anything(kept: Kept) -> bool:
-    """Return whether the plan moves something. Raises CruiseControlError if there is none."""
-    return bool(kept.disks.moves if kept.disks is not None else _figures(kept).partitions)
-
-
 def _changes(kept: Kept) -> list[Change]:
-    if not changes_anything(kept):
+    if not kept.changes_anything:
         return []
     plan, rollback = (read_plan(parse(bytes(each))) for each in (kept.plan, kept.rollback))
     return changes_of(plan, rollback)
