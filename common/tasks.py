@@ -6,7 +6,7 @@ over 100,000 rows, a request with as many takes twice the time.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterable, Iterator
 from typing import Any, TypeVar
 
 log = logging.getLogger(__name__)
@@ -94,20 +94,19 @@ Steps = Generator[None, None, T]
 
 def result_of(steps: Steps[T]) -> T:
     """Take all steps at once, and return the result."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as ended:
-            result: T = ended.value
-            return result
+    results: list[T] = []
+    for _ in _with_result(steps, results):
+        pass
+    return results[0]
 
 
 async def in_steps(steps: Steps[T]) -> T:
     """Let the event loop run after every step; return the result."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as ended:
-            result: T = ended.value
-            return result
+    results: list[T] = []
+    for _ in _with_result(steps, results):
         await asyncio.sleep(0)
+    return results[0]
+
+
+def _with_result(steps: Steps[T], results: list[T]) -> Iterator[None]:
+    results.append((yield from steps))
