@@ -31,6 +31,12 @@ async def rows(client: CruiseControlClient) -> list[dict[str, Any]]:
     return found
 
 
+async def approve(client: CruiseControlClient, path: str = RUN) -> None:
+    """Send a request of Ann, which Bob approves."""
+    await client.ok("POST", path, auth=ANN)
+    await client.ok("POST", "review?approve=1", auth=BOB)
+
+
 def moved(client: CruiseControlClient) -> dict[str, tuple[int, ...]]:
     return {str(key): each.target for key, each in client.controller.state.orders.reassignments.items()}
 
@@ -51,8 +57,7 @@ async def test_what_is_approved_is_the_plan_that_was_shown_also_after_a_restart(
     client: CruiseControlClient,
 ) -> None:
     await client.ok("POST", "rebalance", auth=ANN)
-    await client.ok("POST", RUN, auth=ANN)
-    await client.ok("POST", "review?approve=1", auth=BOB)
+    await approve(client)
     again = client_of(client.controller.restart())
     again.answer = answer({"brokers": BROKERS}, foo_1=([1, 2, 3], [5, 2, 3]))
     await again.ok("POST", "rebalance?review_id=1", auth=ANN)
@@ -62,8 +67,7 @@ async def test_what_is_approved_is_the_plan_that_was_shown_also_after_a_restart(
 async def test_the_reason_of_an_approved_request_is_told_while_it_is_executed(
     client: CruiseControlClient,
 ) -> None:
-    await client.ok("POST", f"{RUN}&Reason=new%20racks", auth=ANN)
-    await client.ok("POST", "review?approve=1", auth=BOB)
+    await approve(client, f"{RUN}&Reason=new%20racks")
     await client.ok("POST", "rebalance?review_id=1", auth=ANN)
     executor = (await client.ok("GET", "state?substates=executor", auth=BOB))["ExecutorState"]
     assert executor["triggeredTaskReason"].startswith("new racks (Client: ")
@@ -111,8 +115,7 @@ async def test_what_is_not_approved_is_refused(
 
 
 async def test_an_approval_counts_once(client: CruiseControlClient) -> None:
-    await client.ok("POST", RUN, auth=ANN)
-    await client.ok("POST", "review?approve=1", auth=BOB)
+    await approve(client)
     await client.ok("POST", "rebalance?review_id=1", auth=ANN)
     await client.ok("POST", "stop_proposal_execution", auth=ANN)
     assert (await client.error("POST", "rebalance?review_id=1", auth=ANN))[0] == 400
@@ -120,8 +123,7 @@ async def test_an_approval_counts_once(client: CruiseControlClient) -> None:
 
 
 async def test_a_client_that_polls_its_approved_request_starts_one_task(client: CruiseControlClient) -> None:
-    await client.ok("POST", RUN, auth=ANN)
-    await client.ok("POST", "review?approve=1", auth=BOB)
+    await approve(client)
     client.never_wait()
     polls = [await client.send("POST", "rebalance?review_id=1", auth=ANN) for _ in range(3)]
     assert {each.status_code for each in polls} == {202}
@@ -132,8 +134,7 @@ async def test_a_client_that_polls_its_approved_request_starts_one_task(client: 
 
 
 async def test_an_approval_is_not_used_up_where_no_task_can_start(client: CruiseControlClient) -> None:
-    await client.ok("POST", RUN, auth=ANN)
-    await client.ok("POST", "review?approve=1", auth=BOB)
+    await approve(client)
     client.never_wait()
     for number in range(1, 6):
         await client.send("POST", f"rebalance?destination_broker_ids={number}", auth=ANN)
