@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from common.clock import Clock
 from common.off_loop import OffLoop
 from common.tasks import cancel, spawn
-from controller.cluster.config_keys import BROKER_KEYS
-from controller.model.cluster import ResourceType
+from controller.cluster.cluster_values import cluster_value
 from controller.model.configs import (
     LOAD_METRICS_TOPIC,
     LOAD_PROMETHEUS,
@@ -25,7 +24,6 @@ from controller.model.configs import (
 )
 from controller.model.load import LoadPage, LoadRow, LoadSort, LoadSummary, LoadUnit, Rates
 from controller.ports import SubmitEvent
-from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import State
 
 # numpy is optional, and only needed while sampling is on.
@@ -129,8 +127,7 @@ class LoadSampling:
         )
 
     def _config(self, key: str) -> str:
-        configured = self._setup.state.settings.config(ResourceType.BROKER, CLUSTER_DEFAULT, key)
-        return configured or BROKER_KEYS[key].default or ""
+        return cluster_value(self._setup.state, key)
 
     def _start(self) -> None:
         if find_spec("numpy") is None:

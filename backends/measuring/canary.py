@@ -19,13 +19,12 @@ from backends.measuring.pace import Taken
 from common.clock import Clock
 from common.error_codes import ErrorCode, error_name
 from common.tasks import cancel
-from controller.cluster.config_keys import BROKER_KEYS
+from controller.cluster.cluster_values import cluster_value
 from controller.messages.events import CreateTopics, NewTopic
-from controller.model.cluster import Partition, Replicas, ResourceType
+from controller.model.cluster import Partition, Replicas
 from controller.model.configs import PACE_TOPIC
 from controller.pace.readings import Probe, Source
 from controller.ports import SubmitEvent
-from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import State
 from protocol.codec.schema import Request, Response
 from protocol.messages.create_topics_request import (
@@ -219,10 +218,7 @@ class Canary:
 
     @property
     def _topic(self) -> str:
-        key = PACE_TOPIC
-        return (
-            self._state.settings.config(ResourceType.BROKER, CLUSTER_DEFAULT, key) or BROKER_KEYS[key].default
-        )
+        return cluster_value(self._state, PACE_TOPIC)
 
     def _partitions(self) -> Mapping[int, Partition]:
         """Return by broker the first partition of the canary that it leads.

@@ -11,12 +11,10 @@ from typing import NamedTuple, Protocol
 from backends.measuring.flows import FlowMeter
 from common.clock import Clock
 from common.tasks import cancel, spawn
-from controller.cluster.config_keys import BROKER_KEYS
-from controller.model.cluster import ResourceType
+from controller.cluster.cluster_values import cluster_value
 from controller.model.configs import PACE_TOPIC
 from controller.pace.readings import PaceMeasured, Probe, Source
 from controller.ports import SubmitEvent
-from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import State
 
 
@@ -87,8 +85,7 @@ class PaceMeasurer:
 
     @property
     def _canary(self) -> str:
-        configured = self._state.settings.config(ResourceType.BROKER, CLUSTER_DEFAULT, PACE_TOPIC)
-        return configured or BROKER_KEYS[PACE_TOPIC].default
+        return cluster_value(self._state, PACE_TOPIC)
 
     async def _stop_probing(self) -> None:
         if self._probing is not None:

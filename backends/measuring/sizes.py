@@ -16,15 +16,13 @@ from backends.client.errors import BrokerError
 from common.clock import Clock
 from common.error_codes import ErrorCode
 from common.lists import grouped
-from controller.cluster.config_keys import BROKER_KEYS
+from controller.cluster.cluster_values import cluster_value
 from controller.gateway.events import Measured
 from controller.messages.events import Stalled
-from controller.model.cluster import ResourceType
 from controller.model.configs import STEP_TIMEOUT
 from controller.model.replicas import StoredReplica, StoredReplicas, TopicPartition
 from controller.ports import SubmitEvent
 from controller.state.cluster import Disk
-from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import State
 from protocol.messages.describe_log_dirs_request import DescribableLogDirTopic, DescribeLogDirsRequest
 from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse
@@ -88,8 +86,7 @@ class StallWatch:
         return True
 
     def _timeout(self) -> float:
-        value = self._state.settings.config(ResourceType.BROKER, CLUSTER_DEFAULT, STEP_TIMEOUT)
-        return int(value or BROKER_KEYS[STEP_TIMEOUT].default) / 1000
+        return int(cluster_value(self._state, STEP_TIMEOUT)) / 1000
 
 
 log = logging.getLogger(__name__)

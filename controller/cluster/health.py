@@ -3,10 +3,9 @@
 from collections.abc import Iterator
 from itertools import chain, islice
 
-from controller.cluster.config_keys import BROKER_KEYS
-from controller.model.cluster import NO_LEADER, Partition, ResourceType, TopicPartition
+from controller.cluster.cluster_values import cluster_value
+from controller.model.cluster import NO_LEADER, Partition, TopicPartition
 from controller.model.configs import HEALTH_GUARD
-from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import Decision, State
 
 _STEPS = {"hold": 0, "slow": 1, "off": None}
@@ -20,10 +19,7 @@ def evaluate_health(d: Decision) -> None:
     """Decide whether steps may start, from the known health of the cluster."""
     state = d.state
     unreachable = state.gateway.unreachable
-    mode = (
-        state.settings.config(ResourceType.BROKER, CLUSTER_DEFAULT, HEALTH_GUARD)
-        or BROKER_KEYS[HEALTH_GUARD].default
-    )
+    mode = cluster_value(state, HEALTH_GUARD)
     troubles = [unreachable] if unreachable else list(_troubles(state))
     state.gateway.set_health("; ".join(troubles))
     # Without the upstream nothing can start, whatever the mode.

@@ -17,11 +17,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum, auto
 from itertools import chain, islice
 
+from controller.cluster.cluster_values import too_full
 from controller.cluster.config_keys import BROKER_KEYS
 from controller.disks.orders import ROWS_PER_SLICE
 from controller.messages.disk_events import Ask, DisksSeen, MovesRefused, SeenBroker
 from controller.model.cluster import ResourceType
-from controller.model.configs import DISK_MOVES, MAX_DISK_USAGE
+from controller.model.configs import DISK_MOVES
 from controller.model.disks import BrokerReplica, DiskMove, MoveStage
 from controller.model.limits import UNLIMITED
 from controller.model.replicas import StoredReplica
@@ -161,9 +162,8 @@ def at_once(state: State, job: int) -> int:
 
     That is the limit of the cluster, else that of the job, else 1. If both are set, the lower one holds.
     """
-    known, config = state.orders.jobs.get(job), state.settings.config(
-        ResourceType.BROKER, CLUSTER_DEFAULT, DISK_MOVES
-    )  # fmt: skip
+    known = state.orders.jobs.get(job)
+    config = state.settings.config(ResourceType.BROKER, CLUSTER_DEFAULT, DISK_MOVES)
     own = UNLIMITED if known is None else known.limits.per_broker
     if config is None:
         return own if own != UNLIMITED else int(BROKER_KEYS[DISK_MOVES].default)
@@ -294,14 +294,7 @@ def _obstacle(d: Decision, move: DiskMove, shown: SeenBroker, arriving: Counter[
         return ""
     size, room = _size(move, shown), target.usable - arriving[move.target]
     room -= d.state.backlog.usage.bytes_to(move.broker)
-    used, most = (target.total - room + size) / target.total, _most_used(d.state)
-    full = f"broker {move.broker}: {move.target} would be {used:.0%} full, {most:.0%} is the most"
-    return full if used > most else ""
-
-
-def _most_used(state: State) -> float:
-    value = state.settings.config(ResourceType.BROKER, CLUSTER_DEFAULT, MAX_DISK_USAGE)
-    return float(value or BROKER_KEYS[MAX_DISK_USAGE].default)
+    return too_full(d.state, move.broker, move.target, (target.total - room + size) / target.total)
 
 
 def _asks(d: Decision, broker: int, shown: SeenBroker) -> Iterator[Ask]:

@@ -19,18 +19,16 @@ the new term. Such a row need not be the newest: a cancel can wait behind the ro
 from collections.abc import Iterable
 from itertools import islice
 
-from controller.cluster.config_keys import BROKER_KEYS
+from controller.cluster.cluster_values import too_full
 from controller.gateway.table import COMMANDS, Command
 from controller.messages.effects import Elect, Submit
-from controller.model.cluster import Partition, Replicas, ResourceType, TopicPartition, UpstreamStep
-from controller.model.configs import MAX_DISK_USAGE
+from controller.model.cluster import Partition, Replicas, TopicPartition, UpstreamStep
 from controller.model.replicas import NO_LEADER, never_ends
 from controller.model.thresholds import Discrepancy
 from controller.model.upstream_step import Stage
 from controller.reassignment.planning import counted_size
 from controller.scheduling.steps import step_lists
 from controller.state.gateway import Suspect
-from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import Decision, State
 
 ELECTS = False
@@ -230,18 +228,11 @@ def _lack_of_space(state: State, broker: int, size: int) -> str:
     if not disks or not size:
         return ""
     disk = min(disks, key=lambda disk: (disk.replicas, disk.usable))
-    limit = float(
-        state.settings.config(ResourceType.BROKER, CLUSTER_DEFAULT, MAX_DISK_USAGE)
-        or BROKER_KEYS[MAX_DISK_USAGE].default
-    )
     used = (disk.total - disk.usable + size + state.backlog.usage.bytes_to(broker)) / disk.total
-    if used > limit:
-        used -= _to_other_directories(state, broker, disk.path) / disk.total
-    return (
-        ""
-        if used <= limit
-        else f"broker {broker}: {disk.path} would be {used:.0%} full, {limit:.0%} is the most"
-    )
+    if not too_full(state, broker, disk.path, used):
+        return ""
+    elsewhere = _to_other_directories(state, broker, disk.path) / disk.total
+    return too_full(state, broker, disk.path, used - elsewhere)
 
 
 def _to_other_directories(state: State, broker: int, path: str) -> int:

@@ -4,12 +4,10 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import NamedTuple
 
-from controller.cluster.config_keys import BROKER_KEYS
+from controller.cluster.cluster_values import cluster_value
 from controller.disks.rules import at_once
-from controller.model.cluster import ResourceType
 from controller.model.configs import STEP_TIMEOUT
 from controller.model.disks import ENDINGS, DiskMove, MoveStage
-from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import State
 from controller.views import jobs
 from controller.views.jobs import PartState, held_reason
@@ -96,8 +94,7 @@ def why_not_moving(state: State, move: DiskMove, now_ms: int) -> str:
     if move.stage is MoveStage.WAITING:
         return queued_reason(state, move.job, move.broker)
     received = state.disks.received.get(move.replica)
-    timeout = state.settings.config(ResourceType.BROKER, CLUSTER_DEFAULT, STEP_TIMEOUT)
-    if received is None or now_ms - received.since_ms < int(timeout or BROKER_KEYS[STEP_TIMEOUT].default):
+    if received is None or now_ms - received.since_ms < int(cluster_value(state, STEP_TIMEOUT)):
         return ""
     return f"the log directory receives no data: {move.target} of broker {move.broker}"
 
