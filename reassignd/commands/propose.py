@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
@@ -34,6 +33,7 @@ from reassignd.commands.help import examples
 from reassignd.commands.options import FILE, JSON, OWN_LIMITS, TIMEOUT, Integer, rate, with_client
 from reassignd.commands.output import echo
 from reassignd.commands.plan import Where, with_spark
+from reassignd.commands.plan_files import Files
 from reassignd.commands.propose_disks import check_execution, disks
 from reassignd.commands.propose_execute import Execution, check_same_cluster, execute, not_as_in, watch
 from reassignd.commands.table import columns, with_table
@@ -242,18 +242,6 @@ _GOAL_NAMES = (
 )  # fmt: skip
 
 
-class Files(NamedTuple):
-    """Where the plan and its rollback are written; None: nowhere."""
-
-    output: Path | None
-    rollback_file: Path | None
-
-    def write(self, proposal: Proposal) -> None:
-        """Raises CommandError."""
-        _write(self.output, plan_json(proposal.changes))
-        _write(self.rollback_file, rollback_json(proposal.changes))
-
-
 def _with_options(command: Callable[..., R]) -> Callable[..., R]:
     """Add the options. They are passed in groups: `options` of the goal, `files`, and `execution`."""
 
@@ -335,7 +323,7 @@ def _propose(
     if execution.execute:
         proposal = _agreed(client, cluster, goal_options, proposal, replan=execution.replan)
     preview = _preview(client, source, cluster, proposal, execution) if execution.dry_run else None
-    files.write(proposal)
+    files.write(plan_json(proposal.changes), rollback_json(proposal.changes))
     _show(proposal, files, output_format, preview)
     if not execution.execute:
         return 0
@@ -420,15 +408,6 @@ def _preview(
     targets = [((row.topic, row.partition), replicas) for row, replicas in proposal.changes.items()]
     result = forecast(targets, cluster, limits, rate.bytes, rate.of_others, elects=proposal.elects)
     return Preview(result, within_schedule(schedule, result), rate, answer)
-
-
-def _write(path: Path | None, text: str) -> None:
-    if path is None:
-        return
-    try:
-        path.write_text(text + "\n", "utf-8")
-    except OSError as error:
-        raise CommandError(f"cannot write {path}: {error.strerror}") from error
 
 
 def _show(proposal: Proposal, files: Files, output_format: str, preview: Preview | None = None) -> None:

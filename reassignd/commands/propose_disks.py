@@ -1,7 +1,6 @@
 """`reassignd propose disks`: moves between the log directories of brokers (docs/proposals.md)."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,9 +13,9 @@ from planner.proposals.disks.result import DiskProposal, PartialDisksError
 from reassignd.commands.cluster_source import Source
 from reassignd.commands.options import JSON
 from reassignd.commands.output import echo
+from reassignd.commands.plan_files import Files
 from reassignd.commands.propose_execute import Execution
 from reassignd.commands.table import columns
-from reassignd.config.errors import CommandError
 
 if TYPE_CHECKING:
     from reassignd.client import Client
@@ -27,7 +26,7 @@ def disks(
     source: Source,
     words: Sequence[str],
     options: Mapping[str, Any],
-    files: tuple[Path | None, Path | None],
+    files: Files,
     execution: Execution,
     output_format: str,
 ) -> int:
@@ -42,13 +41,11 @@ def disks(
         # Its lines about what stays are the error, except in JSON, which is complete.
         _show(error.proposal if output_format == JSON else error.proposal._replace(short=()), output_format)
         raise
-    for path, text in zip(files, (plan_json(proposal), rollback_json(proposal)), strict=True):
-        if path is not None:
-            _write(path, text)
+    files.write(plan_json(proposal), rollback_json(proposal))
     _show(proposal, output_format)
-    if files[0] is not None and output_format != JSON:
+    if files.output is not None and output_format != JSON:
         moves = counted(len(proposal.moves), "replica")
-        echo(f"\n{files[0]}: {moves}; execute it with kafka-reassign-partitions.sh")
+        echo(f"\n{files.output}: {moves}; execute it with kafka-reassign-partitions.sh")
     if not execution.execute or not proposal.moves:
         return 0
     return _execute(client, proposal, execution, output_format)
@@ -93,10 +90,3 @@ def _show(proposal: DiskProposal, output_format: str) -> None:
         return
     for line in [*summary(proposal), "", *columns(HEAD, dir_rows(proposal))]:
         echo(line)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text + "\n", "utf-8")
-    except OSError as error:
-        raise CommandError(f"cannot write {path}: {error.strerror}") from error
