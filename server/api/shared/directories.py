@@ -1,7 +1,8 @@
-"""The directories that a plan names. kafka-reassign-partitions prints them, since Kafka 4.2, for a rollback.
+"""The directories that brokers tell, and those that a plan names.
 
-reassignd moves replicas between brokers only: a broker chooses the directory of a new replica. So a named
-directory is accepted where the replica is in it, or cannot be anywhere else.
+kafka-reassign-partitions prints them, since Kafka 4.2, for a rollback. A plan moves replicas between brokers
+only: a broker chooses the directory of a new replica. So a named directory is accepted where the replica is
+in it, or cannot be anywhere else.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ from common.error_codes import ErrorCode
 from common.json.text import abbreviated
 from common.plan_errors import Faults
 from controller.model.cluster import TopicPartition
+from controller.model.disks import BrokerReplica
 from controller.model.plan import ANY, Entries, Entry, place
 from protocol.messages.describe_log_dirs_request import DescribableLogDirTopic, DescribeLogDirsRequest
 from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse
@@ -41,12 +43,11 @@ async def check_directories(sizes: Sizes, entries: Entries, faults: Faults) -> N
     named = list(_named(entries))
     if not named:
         return
-    requests = _requests(named)
+    requests = requests_about(
+        BrokerReplica(each.entry.topic, each.entry.partition, each.broker) for each in named
+    )
     answers = await asyncio.gather(*(sizes.describe(broker, request) for broker, request in requests.items()))
-    known = {
-        broker: None if answer is None else _read(answer)
-        for broker, answer in zip(requests, answers, strict=True)
-    }
+    known = dict(zip(requests, map(read_directories, answers), strict=True))
     for each in named:
         if fault := _fault(each, known[each.broker]):
             where = f"{place(each.entry, each.number)}: log_dirs[{each.replica}]"
@@ -60,14 +61,22 @@ def _named(entries: Entries) -> Iterator[Named]:
                 yield Named(number, entry, replica)
 
 
-def _requests(named: Iterable[Named]) -> dict[int, DescribeLogDirsRequest]:
+def requests_about(replicas: Iterable[BrokerReplica]) -> dict[int, DescribeLogDirsRequest]:
+    """Return by broker what it is to be asked about these replicas."""
     asked: dict[int, dict[str, list[int]]] = {}
-    for each in named:
-        asked.setdefault(each.broker, {}).setdefault(each.entry.topic, []).append(each.entry.partition)
+    for topic, partition, broker in replicas:
+        asked.setdefault(broker, {}).setdefault(topic, []).append(partition)
     return {
         broker: DescribeLogDirsRequest([DescribableLogDirTopic(t, tuple(n)) for t, n in topics.items()])
         for broker, topics in asked.items()
     }
+
+
+class Place(NamedTuple):
+    """The directory of a replica, and its bytes."""
+
+    path: str
+    size: int
 
 
 class Directories(NamedTuple):
@@ -75,15 +84,16 @@ class Directories(NamedTuple):
 
     paths: Sequence[str]
     """Those that may get replicas: that neither failed nor are cordoned (KIP-1066)."""
-    places: Mapping[TopicPartition, str]
+    places: Mapping[TopicPartition, Place]
 
 
-def _read(answer: DescribeLogDirsResponse) -> Directories | None:
-    rows = [row for row in answer.results if row.log_dir]
-    if answer.error_code != ErrorCode.NONE or not rows:
+def read_directories(answer: DescribeLogDirsResponse | None) -> Directories | None:
+    """Return what a broker has answered; None if it tells nothing."""
+    rows = [] if answer is None else [row for row in answer.results if row.log_dir]
+    if answer is None or answer.error_code != ErrorCode.NONE or not rows:
         return None
     places = {
-        TopicPartition(topic.name, part.partition_index): row.log_dir
+        TopicPartition(topic.name, part.partition_index): Place(row.log_dir, part.partition_size)
         for row in rows
         for topic in row.topics
         for part in topic.partitions
@@ -97,7 +107,8 @@ def _fault(named: Named, known: Directories | None) -> str:
     broker, entry = named.broker, named.entry
     if known is None:
         return f'and broker {broker} does not tell its directories: expected "any"'
-    there = known.places.get(TopicPartition(entry.topic, entry.partition))
+    held = known.places.get(TopicPartition(entry.topic, entry.partition))
+    there = None if held is None else held.path
     if there is None and [*known.paths] != [named.path]:
         own = ", ".join(map(abbreviated, known.paths))
         return f'but broker {broker} chooses the directory of a new replica, one of {own}: expected "any"'

@@ -7,8 +7,6 @@ from typing import Annotated, Any, NamedTuple
 from msgspec import UNSET, Meta, Struct
 
 from common.clock import wall_clock
-from common.error_codes import ErrorCode
-from common.lists import grouped
 from common.tasks import side_by_side
 from common.wording import some
 from controller.disks.orders import moves_back
@@ -19,8 +17,9 @@ from controller.model.replicas import TopicPartition
 from controller.state.state import State
 from controller.views import disk_moves as views
 from controller.views.jobs import PartState
-from protocol.messages.describe_log_dirs_request import DescribableLogDirTopic, DescribeLogDirsRequest
+from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from server.api.shared.call import Call
+from server.api.shared.directories import Place, read_directories, requests_about
 from server.api.shared.errors import HttpError
 from server.api.shared.job_parts import DirectoryMove, Part, PartSort, PartsPage, is_in_progress_order
 
@@ -47,12 +46,7 @@ class WantedMove(Struct, forbid_unknown_fields=True):
         return BrokerReplica(self.topic, self.partition, self.broker)
 
 
-class _Place(NamedTuple):
-    path: str
-    size: int
-
-
-_Places = dict[BrokerReplica, _Place]
+_Places = dict[BrokerReplica, Place]
 
 
 async def order_moves(call: Call, moves: Sequence[WantedMove], event: MoveDisks) -> int:
@@ -71,13 +65,13 @@ async def located(call: Call, moves: Sequence[WantedMove]) -> list[OrderedMove]:
 
     Raises HttpError for those that are not in their source.
     """
-    of_broker = await call.compute(len(moves), _by_broker, moves)
-    answers = await side_by_side(_ask(call, broker, rows) for broker, rows in of_broker.items())
+    requests = await call.compute(len(moves), _requests, moves)
+    answers = await side_by_side(_ask(call, broker, request) for broker, request in requests.items())
     return await call.compute(len(moves), _ordered, moves, answers)
 
 
-def _by_broker(moves: Sequence[WantedMove]) -> dict[int, list[WantedMove]]:
-    return grouped((each.broker, each) for each in moves)
+def _requests(moves: Sequence[WantedMove]) -> dict[int, DescribeLogDirsRequest]:
+    return requests_about(each.replica for each in moves)
 
 
 def _ordered(moves: Sequence[WantedMove], answers: Iterable[_Places]) -> list[OrderedMove]:
@@ -103,22 +97,14 @@ def _with_moves(event: MoveDisks, rows: Sequence[OrderedMove]) -> MoveDisks:
     return MoveDisks(rows, event.requester, event.priority, event.throttle, event.limits, event.paused)
 
 
-async def _ask(call: Call, broker: int, moves: Sequence[WantedMove]) -> _Places:
-    """Return the directories and the sizes of these replicas of the broker. Raises HttpError."""
-    topics = grouped((each.topic, each.partition) for each in moves)
-    rows = [DescribableLogDirTopic(topic, tuple(numbers)) for topic, numbers in topics.items()]
+async def _ask(call: Call, broker: int, request: DescribeLogDirsRequest) -> _Places:
+    """Return the directories and the sizes of the replicas that the broker has. Raises HttpError."""
     if broker not in call.state.cluster.brokers:
         raise HttpError(422, f"broker {broker} is not in the cluster")
-    answer = await call.services.sizes.describe(broker, DescribeLogDirsRequest(rows))
-    if answer is None or answer.error_code != ErrorCode.NONE or not answer.results:
+    known = read_directories(await call.services.sizes.describe(broker, request))
+    if known is None:
         raise HttpError(503, f"broker {broker} does not tell its log directories")
-    return {
-        BrokerReplica(topic.name, row.partition_index, broker): _Place(each.log_dir, row.partition_size)
-        for each in answer.results
-        for topic in each.topics
-        for row in topic.partitions
-        if not row.is_future_key
-    }
+    return {BrokerReplica(*key, broker): place for key, place in known.places.items()}
 
 
 def disk_limits(limits: PlanLimits) -> PlanLimits:
