@@ -73,8 +73,7 @@ class DiskProgress:
                     left += move.size - copied
                     waits = waits or move.replica in disks.reasons
                 yield
-            stages = disks.stages.get(number, ())
-            moving = MoveStage.MOVING in stages or MoveStage.RETURNING in stages
+            moving = any(stage.is_flying for stage in disks.stages.get(number, ()))
             job = self._jobs.setdefault(number, DiskJob())
             self._copied[number] += job.measured(now, _Bytes(moved, left, waits, moving))
             if number not in is_open:

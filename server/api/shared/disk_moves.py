@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
 from msgspec import UNSET, Meta, Struct
@@ -54,7 +55,7 @@ async def order_moves(call: Call, moves: Sequence[WantedMove], event: MoveDisks)
 
     Each replica must be in its source now. Raises HttpError that names what is wrong.
     """
-    reply = await call.submit(_with_moves(event, await located(call, moves)))
+    reply = await call.submit(replace(event, moves=await located(call, moves)))
     if reply.refused:
         raise HttpError(422, some([f"{replica}: {why}" for replica, why in reply.refused], NAMED, "; "))
     return reply.job
@@ -91,10 +92,6 @@ def _ordered(moves: Sequence[WantedMove], answers: Iterable[_Places]) -> list[Or
         OrderedMove(*each.replica, found[each.replica].path, each.target, found[each.replica].size)
         for each in moves
     ]
-
-
-def _with_moves(event: MoveDisks, rows: Sequence[OrderedMove]) -> MoveDisks:
-    return MoveDisks(rows, event.requester, event.priority, event.throttle, event.limits, event.paused)
 
 
 async def _ask(call: Call, broker: int, request: DescribeLogDirsRequest) -> _Places:
@@ -201,6 +198,6 @@ async def preview_of_moves(call: Call, job: int) -> MovesBack:
     rows = await call.collect(moves_back(call.state, job))
     skipped = [(row.replica.partition_key, reason) for row, reason in rows if reason]
     back = [row for row, reason in rows if not reason]
-    flying = stages.get(MoveStage.MOVING, 0) + stages.get(MoveStage.RETURNING, 0)
+    flying = sum(count for stage, count in stages.items() if stage.is_flying)
     waiting = stages.get(MoveStage.WAITING, 0)
     return MovesBack(len(back) + flying, sum(row.size for row in back), waiting, skipped)
