@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from controller.model.disks import ENDINGS, BrokerReplica, DiskMove, MoveStage
-from controller.model.jobs import Ending, Job
+from controller.model.jobs import Ending
+from controller.state.job_rates import JobRates
 from controller.state.orders import count_down
 
 
@@ -22,8 +23,11 @@ Moves = dict[BrokerReplica, DiskMove]
 
 
 @dataclass(eq=False, slots=True)
-class DiskState:
-    """The moves by job and by broker. `received`, `reasons` and `refused` are not durable."""
+class DiskState(JobRates):
+    """The moves by job and by broker. `received`, `reasons` and `refused` are not durable.
+
+    `rates` hold for each broker on its own.
+    """
 
     moves: dict[int, Moves] = field(default_factory=dict)
     """By job, in the order of the request. Those that have ended are among them."""
@@ -39,8 +43,6 @@ class DiskState:
     """The number of open moves of each topic."""
     stages: dict[int, Counter[MoveStage]] = field(default_factory=dict)
     """By job: the number of its moves in each stage."""
-    rates: dict[int, int] = field(default_factory=dict)
-    """The throttle of each open job that has one, in bytes per second for each broker."""
     received: dict[BrokerReplica, Received] = field(default_factory=dict)
     reasons: dict[BrokerReplica, str] = field(default_factory=dict)
     """Why an open move does not start, or does not go on."""
@@ -84,17 +86,6 @@ class DiskState:
         if gone.stage.is_open:
             self._forget(replica)
         return -gone.stage.is_open
-
-    def follow_job(self, job: Job) -> None:
-        """Take the throttle of a job while it is open."""
-        if job.throttle and not job.ended_ms:
-            self.rates[job.id] = job.throttle
-        else:
-            self.rates.pop(job.id, None)
-
-    def forget_job(self, number: int) -> None:
-        """The job was deleted."""
-        self.rates.pop(number, None)
 
     def note_received(self, replica: BrokerReplica, size: int, now_ms: int) -> None:
         """Remember the bytes in the target directory."""

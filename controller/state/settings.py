@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from controller.model.cluster import Config, Job, ResourceType, ThrottleLease
+from controller.model.cluster import Config, ResourceType, ThrottleLease
 from controller.model.configs import (
     CANCEL_MODE,
     EXCLUDED_BROKERS,
@@ -24,6 +24,7 @@ from controller.pace.pacer import Pacer
 from controller.pace.readings import PaceSettings
 from controller.schedule.openings import ANY_TIME, STALE, Opening, opening_at
 from controller.schedule.periods import Schedule, Zones, read_schedule
+from controller.state.job_rates import JobRates
 
 CLUSTER_DEFAULT = ""
 """Name of the broker resource whose values are the cluster-wide defaults."""
@@ -155,12 +156,10 @@ class Leased(NamedTuple):
 
 
 @dataclass(eq=False, slots=True)
-class ThrottleState:
-    """Rates in bytes per second, and the leases of configs."""
+class ThrottleState(JobRates):
+    """Rates in bytes per second, and the leases of configs. `rates` has that of the cluster under 0."""
 
     leases: dict[tuple[ResourceType, str, str], ThrottleLease] = field(default_factory=dict)
-    rates: dict[int, int] = field(default_factory=dict)
-    """Of each open job that has one, and of the cluster under 0."""
     leased: Leased = field(default_factory=Leased)
     paced_rates: Mapping[int, int] = field(default_factory=dict)
     """The throttle of pace by broker. Brokers without one are absent."""
@@ -175,17 +174,6 @@ class ThrottleState:
     def delete_lease(self, key: tuple[ResourceType, str, str]) -> None:
         """Remove the lease, which exists."""
         del self.leases[key]
-
-    def follow_job(self, job: Job) -> None:
-        """Take the rate of the job while it is open."""
-        if job.throttle and not job.ended_ms:
-            self.rates[job.id] = job.throttle
-        else:
-            self.rates.pop(job.id, None)
-
-    def forget_job(self, number: int) -> None:
-        """The job was deleted."""
-        self.rates.pop(number, None)
 
     def set_cluster_rate(self, rate: int | None) -> None:
         """Set the rate of the cluster; None for none."""
