@@ -82,9 +82,5 @@ class _Names:
 
     def notes(self, sources: Collection[int]) -> list[str]:
         """Return a line for the directories that get nothing."""
-        closed = [
-            f"{path} ({'cordoned' if total else 'of unknown size'})"
-            for place, (path, total) in enumerate(zip(self._held.paths, self._held.totals, strict=True))
-            if place not in self._held.open and place not in sources
-        ]
+        closed = self._held.closed(besides=sources)
         return [f"broker {self._held.broker.id}: these get nothing: {some(closed)}"] if closed else []

@@ -1,6 +1,6 @@
 """Moves that even out the log directories of one broker: their ranges, and what is told afterwards."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil, floor
 
@@ -27,11 +27,11 @@ def evened(held: BrokerDirs, goal: DiskGoal, effort: Effort) -> BrokerMoves:
         for values in (task.least, task.most)
     )
     if not task.outside(task.used):
-        return BrokerMoves((), least, most, notes=_notes(held, places))
+        return BrokerMoves((), least, most, notes=_notes(held))
     targets, bound = _solved(task, effort)
     moves = [(replicas[item], place) for item, place in sorted(targets.items())]
     short = _short(held, task, targets)
-    return BrokerMoves(moves, least, most, bound, held.left(places), short, _notes(held, places))
+    return BrokerMoves(moves, least, most, bound, held.left(places), short, _notes(held))
 
 
 def _task(held: BrokerDirs, goal: DiskGoal, replicas: Sequence[HeldReplica]) -> DirTask:
@@ -110,11 +110,7 @@ def _why(task: DirTask, targets: Targets, place: int) -> str:
     return "no move or exchange of replicas brings it nearer"
 
 
-def _notes(held: BrokerDirs, places: Collection[int]) -> list[str]:
+def _notes(held: BrokerDirs) -> list[str]:
     """Return a line for the directories that are left as they are."""
-    left = [
-        f"{path} ({'cordoned' if total else 'of unknown size'})"
-        for place, (path, total) in enumerate(zip(held.paths, held.totals, strict=True))
-        if place not in places
-    ]
-    return [f"broker {held.broker.id}: left as they are: {some(left)}"] if left else []
+    closed = held.closed()
+    return [f"broker {held.broker.id}: left as they are: {some(closed)}"] if closed else []

@@ -1,6 +1,6 @@
 """What brokers hold in their log directories, read from a snapshot."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -77,6 +77,14 @@ class BrokerDirs:
         """The positions of directories that may receive replicas."""
         rows = enumerate(zip(self.dirs, self.totals, strict=True))
         return tuple(place for place, (each, total) in rows if total and not each.cordoned)
+
+    def closed(self, *, besides: Collection[int] = ()) -> list[str]:
+        """Return the names of the directories that receive nothing, and why, without those in `besides`."""
+        return [
+            f"{path} ({'cordoned' if total else 'of unknown size'})"
+            for place, (path, total) in enumerate(zip(self.paths, self.totals, strict=True))
+            if place not in self.open and place not in besides
+        ]
 
     def movable(self, places: Iterable[int]) -> list[HeldReplica]:
         """Return the replicas in these directories that may move, in order of topic and partition."""
