@@ -131,10 +131,16 @@ def _notes(proposal: Proposal) -> Iterator[str]:
 
 
 def left_out_lines(partitions: Iterable[LeftOut]) -> Iterator[str]:
-    """Yield a line for each reason, with the first partitions."""
-    by_reason = grouped((each.reason, f"{each.topic}-{each.partition}") for each in partitions)
-    for reason, names in list(by_reason.items())[:MOST_LINES]:
-        yield f"left out, {reason}: {counted(len(names), 'partition')}: {some(names)}"
+    """Return a line for each reason, with the first partitions."""
+    return lines_by_reason(
+        ((each.reason, f"{each.topic}-{each.partition}") for each in partitions), "partition"
+    )
+
+
+def lines_by_reason(left_out: Iterable[tuple[str, str]], noun: str) -> Iterator[str]:
+    """Yield a line for each reason, with the first names; `left_out` are reasons and names."""
+    for reason, names in list(grouped(left_out).items())[:MOST_LINES]:
+        yield f"left out, {reason}: {counted(len(names), noun)}: {some(names)}"
 
 
 def _broker_dict(change: BrokerChange) -> dict[str, Any]:

@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from common.lists import grouped
 from common.units import in_bytes
-from common.wording import counted, some
+from common.wording import counted
 from planner.proposals.disks.result import DirChange, DiskProposal
-from planner.proposals.proposal_text import MOST_LINES
+from planner.proposals.proposal_text import MOST_LINES, lines_by_reason
 
 HEAD = ("broker", "directory", "size", "replicas", "used", "moves")
 
@@ -75,9 +74,8 @@ def _used(change: DirChange) -> str:
 
 
 def _left_out(proposal: DiskProposal) -> Iterator[str]:
-    """Yield a line for each reason, with the first replicas."""
-    by_reason = grouped(
+    """Return a line for each reason, with the first replicas."""
+    names = (
         (each.reason, f"{each.topic}-{each.partition} on broker {each.broker}") for each in proposal.left_out
     )
-    for reason, names in list(by_reason.items())[:MOST_LINES]:
-        yield f"left out, {reason}: {counted(len(names), 'replica')}: {some(names)}"
+    return lines_by_reason(names, "replica")
