@@ -310,8 +310,8 @@ class EmbeddedBrokers:
     # ---- wiring --------------------------------------------------------------------------------------------
 
     def _probes(self) -> EmbeddedProbes:
-        # The noise is not secret, and equal in each run.
-        return EmbeddedProbes(self._latency, lambda: sorted(self._running), self._clock, Random(1))  # noqa: S311
+        noise = Random(1)  # noqa: S311 (it is not secret, and equal in each run)
+        return EmbeddedProbes(self._latency, lambda: sorted(self._running), self._clock, noise)
 
     def _broker(self, number: int) -> EmbeddedBroker:
         self._replication.add_broker(number)

@@ -151,7 +151,7 @@ class _Program:
         return float(loads[number, load])
 
     def _hint(self, sets: Ints) -> None:
-        self._model.clear_hints()  # type: ignore[no-untyped-call]
+        self._model.clear_hints()  # type: ignore[no-untyped-call] # OR-tools gives it no types
         for number, options in enumerate(self._on):
             there = int(sets.ravel()[self._places[number]])
             for broker, variable in options.items():

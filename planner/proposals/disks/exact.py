@@ -114,7 +114,7 @@ class _Program:
         """Return the moves with the least cost; `value` computes it of moves, such as those to begin with."""
         if not self.on:
             return Best(found, True, value(found))
-        self.model.clear_hints()  # type: ignore[no-untyped-call]
+        self.model.clear_hints()  # type: ignore[no-untyped-call] # OR-tools gives it no types
         for (item, target), variable in self.on.items():
             self.model.add_hint(variable, found.get(item) == target)
         solver = self._library.CpSolver()

@@ -182,11 +182,13 @@ def test_a_failed_source_gives_way_to_other_moves(here: Directories) -> None:
     assert here.reason("foo-0", 1) == "the log directory /a of broker 1 has failed"
 
 
-def test_what_a_broker_refuses_is_tried_again_later(here: Directories) -> None:
+def test_what_a_broker_refuses_is_tried_again_later(
+    here: Directories, monkeypatch: pytest.MonkeyPatch
+) -> None:
     here.order(("foo-0", 1, "/b"), ("foo-1", 1, "/b"))
     broker = here.brokers[1]
-    show, broker.cordoned = broker.show(), {"/b"}
-    broker.show = lambda: show  # type: ignore[method-assign]
+    shown, broker.cordoned = broker.show(), {"/b"}
+    monkeypatch.setattr(broker, "show", lambda: shown)
     here.look()
     assert here.reason("foo-0", 1) == "refused by broker 1: KAFKA_STORAGE_ERROR"
     assert [ask.replica.partition for ask in here.look()] == [1], "others may start meanwhile"
