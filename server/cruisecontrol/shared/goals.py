@@ -145,7 +145,8 @@ def _are_uneven(disks: Sequence[Disk]) -> bool:
     used = [1 - each.usable / each.total for each in disks]
     total = sum(each.total for each in disks)
     mean = 1 - sum(each.usable for each in disks) / total if total else 0.0
-    return any(not mean * (1 - TOLERANCE) <= each <= mean * (1 + TOLERANCE) for each in used[1:] and used)
+    least, most = mean * (1 - TOLERANCE), mean * (1 + TOLERANCE)
+    return len(used) > 1 and any(not least <= each <= most for each in used)
 
 
 def _never(_: Evidence) -> Judgement:
