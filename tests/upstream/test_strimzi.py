@@ -167,18 +167,30 @@ def test_a_task_goes_on_after_a_kill(strimzi: Strimzi) -> None:
     assert [2] in strimzi.replicas(topic)
 
 
-def test_what_was_shown_before_a_kill_is_executed_after_it(strimzi: Strimzi) -> None:
-    topic = strimzi.uneven_topic()
-    resource = strimzi.resource(topic)
-    resource.until("ProposalReady")
-    planned = {row["topicPartition"]["partition"]: row["newReplicas"] for row in resource.proposals}
-    assert strimzi.gateway.kill() == -9
-    strimzi.gateway.start()
+def planned_of(resource: KafkaRebalance) -> dict[int, list[int]]:
+    """Return the lists of the plan that is shown, by partition."""
+    return {row["topicPartition"]["partition"]: row["newReplicas"] for row in resource.proposals}
+
+
+def approve_and_compare(
+    strimzi: Strimzi, topic: str, resource: KafkaRebalance, planned: dict[int, list[int]]
+) -> None:
+    """Approve the plan that was shown: its job moves just that."""
     resource.approve()
     assert resource.result["summary"]["provisionRecommendation"].startswith("executes proposal ")
     resource.until("Ready")
     moved = {number: row for number, row in enumerate(strimzi.replicas(topic)) if row != [1]}
     assert moved == planned
+
+
+def test_what_was_shown_before_a_kill_is_executed_after_it(strimzi: Strimzi) -> None:
+    topic = strimzi.uneven_topic()
+    resource = strimzi.resource(topic)
+    resource.until("ProposalReady")
+    planned = planned_of(resource)
+    assert strimzi.gateway.kill() == -9
+    strimzi.gateway.start()
+    approve_and_compare(strimzi, topic, resource, planned)
 
 
 def test_a_resource_waits_for_a_model_that_is_not_ready(strimzi: Strimzi) -> None:
@@ -221,12 +233,7 @@ def test_what_was_approved_is_executed(strimzi: Strimzi) -> None:
     topic = strimzi.uneven_topic()
     resource = strimzi.resource(topic)
     resource.until("ProposalReady")
-    planned = {row["topicPartition"]["partition"]: row["newReplicas"] for row in resource.proposals}
-    resource.approve()
-    assert resource.result["summary"]["provisionRecommendation"].startswith("executes proposal ")
-    resource.until("Ready")
-    moved = {number: row for number, row in enumerate(strimzi.replicas(topic)) if row != [1]}
-    assert moved == planned
+    approve_and_compare(strimzi, topic, resource, planned_of(resource))
 
 
 def test_a_partition_that_has_moved_since_the_approval_makes_a_new_plan(strimzi: Strimzi) -> None:
