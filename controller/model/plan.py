@@ -114,13 +114,18 @@ def examine_plan(value: object) -> tuple[Entries, Faults]:
 
 def plan_of(entries: Iterable[Entry]) -> dict[str, Any]:
     """Return the JSON value of a plan with these entries."""
-    return {
-        "version": 1,
-        "partitions": [
-            {"topic": each.topic, "partition": each.partition, "replicas": list(each.replicas)}
-            for each in entries
-        ],
+    return {"version": 1, "partitions": [_row(each) for each in entries]}
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "topic": entry.topic,
+        "partition": entry.partition,
+        "replicas": list(entry.replicas),
     }
+    if entry.log_dirs:
+        row["log_dirs"] = list(entry.log_dirs)
+    return row
 
 
 AnyRow = TypeVar("AnyRow", bound=PartitionName)

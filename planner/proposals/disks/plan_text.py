@@ -4,8 +4,9 @@ Its rows name a directory for each replica, or `any` for one that stays where it
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from controller.model.plan import ANY, Entry, plan_of
@@ -14,12 +15,12 @@ from planner.proposals.disks.result import DirMove, DiskProposal
 
 def plan_json(proposal: DiskProposal) -> str:
     """Return the plan."""
-    return _text(_plan(proposal, {move: move.target for move in proposal.moves}))
+    return _text(_plan(proposal, attrgetter("target")))
 
 
 def rollback_json(proposal: DiskProposal) -> str:
     """Return the plan that moves the replicas back."""
-    return _text(_plan(proposal, {move: move.source for move in proposal.moves}))
+    return _text(_plan(proposal, attrgetter("source")))
 
 
 def moves_json(moves: Sequence[DirMove]) -> str:
@@ -27,16 +28,13 @@ def moves_json(moves: Sequence[DirMove]) -> str:
     return _text({"moves": [move._asdict() for move in moves]})
 
 
-def _plan(proposal: DiskProposal, dirs: Mapping[DirMove, str]) -> dict[str, Any]:
+def _plan(proposal: DiskProposal, path_of: Callable[[DirMove], str]) -> dict[str, Any]:
     entries = []
     for (topic, partition), moves in groupby(proposal.moves, lambda move: (move.topic, move.partition)):
         replicas = proposal.replicas[topic, partition]
-        dir_of = {move.broker: dirs[move] for move in moves}
-        entries.append(Entry(topic, partition, replicas, tuple(dir_of.get(each, ANY) for each in replicas)))
-    rows = plan_of(entries)
-    for row, entry in zip(rows["partitions"], entries, strict=True):
-        row["log_dirs"] = list(entry.log_dirs)
-    return rows
+        paths = {move.broker: path_of(move) for move in moves}
+        entries.append(Entry(topic, partition, replicas, tuple(paths.get(each, ANY) for each in replicas)))
+    return plan_of(entries)
 
 
 def _text(value: dict[str, Any]) -> str:
