@@ -144,22 +144,20 @@ def _altered(state: State, event: events.AlterReassignments, decision: Decision)
         throttle=event.throttle,
         priority=event.priority,
         paused=event.paused,
-        **_topics(reply.topics),
+        **_topics(answer.topic for answer in reply.topics),
     )
     return _Made(action, event.requester, reply.job, detail)
 
 
 def _moved(_: State, event: disk_events.MoveDisks, decision: Decision) -> _Made | None:
     reply: disk_events.MovesReply = decision.reply
-    topics = {row.topic: None for row in event.moves}
     detail = AuditDetail(
         requested=len(event.moves),
         partitions=len(event.moves),
         throttle=event.throttle,
         priority=event.priority,
         paused=event.paused,
-        topics=list(islice(topics, NAMED)),
-        topic_count=len(topics),
+        **_topics(row.topic for row in event.moves),
     )
     return _Made(AuditAction.ORDER, event.requester, reply.job, detail) if reply.job else None
 
@@ -179,7 +177,7 @@ def _queued(state: State, event: job_events.Queue, decision: Decision) -> _Made 
         throttle=event.throttle,
         priority=event.priority,
         paused=event.paused,
-        **_topics(reply.topics),
+        **_topics(answer.topic for answer in reply.topics),
     )
     return _Made(AuditAction.QUEUE, event.requester, reply.job, detail)
 
@@ -291,8 +289,8 @@ def _total(state: State, job: int) -> int:
     return state.orders.jobs[job].total if job else 0
 
 
-def _topics(answers: Sequence[job_events.TopicOutcomes]) -> dict[str, Any]:
-    names = {answer.topic: None for answer in answers}
+def _topics(topics: Iterable[str]) -> dict[str, Any]:
+    names = dict.fromkeys(topics)
     return {"topics": list(islice(names, NAMED)), "topic_count": len(names)}
 
 
