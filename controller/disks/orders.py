@@ -12,11 +12,8 @@ from controller.messages.job_events import RollBackJob, RollBackReply
 from controller.model.cluster import Job, JobKind
 from controller.model.disks import BrokerReplica, DiskMove, MoveStage
 from controller.model.errors import DONE
-from controller.reassignment.move_endings import end_move
+from controller.reassignment.move_endings import ROWS_PER_SLICE, end_move
 from controller.state.state import Decision, State
-
-ROWS_PER_SLICE = 500
-"""Other tasks run between two slices."""
 
 
 def move_disks(d: Decision, event: MoveDisks) -> Iterator[None]:

@@ -19,14 +19,13 @@ from itertools import chain, islice
 
 from controller.cluster.cluster_values import too_full
 from controller.cluster.config_keys import BROKER_KEYS
-from controller.disks.orders import ROWS_PER_SLICE
 from controller.messages.disk_events import Ask, DisksSeen, MovesRefused, SeenBroker
 from controller.model.cluster import ResourceType
 from controller.model.configs import DISK_MOVES
 from controller.model.disks import BrokerReplica, DiskMove, MoveStage
 from controller.model.limits import UNLIMITED
 from controller.model.replicas import StoredReplica
-from controller.reassignment.move_endings import end_move
+from controller.reassignment.move_endings import ROWS_PER_SLICE, end_move
 from controller.state.settings import CLUSTER_DEFAULT
 from controller.state.state import Decision, State
 
