@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 from msgspec import Meta, Struct
 from starlette.responses import Response
 
-from controller.model.jobs import JobKind
+from controller.model.jobs import Job, JobKind
 from controller.model.plan import Plan, PlanRow
 from controller.views.jobs import PartState, parts
 from server.api.shared.answers import streamed, streamed_text
@@ -54,15 +54,15 @@ class JobParts(Struct):
 
 async def as_csv(call: Call) -> Response:
     """Stream the partitions as CSV (RFC 4180), in the order of `/v1/jobs/{job}`."""
-    number = job_of(call).id
-    rows = (row if row is None else _line(_cells(row)) for row in await _rows(call, number))
-    return _file(streamed_text(_line(_COLUMNS), rows, f"{CSV}; charset=utf-8"), f"job-{number}.csv")
+    job = job_of(call)
+    rows = (row if row is None else _line(_cells(row)) for row in await _rows(call, job))
+    return _file(streamed_text(_line(_COLUMNS), rows, f"{CSV}; charset=utf-8"), f"job-{job.id}.csv")
 
 
 async def as_json(call: Call) -> Response:
     """Stream the partitions as one JSON document."""
-    number = job_of(call).id
-    return _file(streamed(JobParts(number, []), await _rows(call, number)), f"job-{number}.json")
+    job = job_of(call)
+    return _file(streamed(JobParts(job.id, []), await _rows(call, job)), f"job-{job.id}.json")
 
 
 async def rollback_plan(call: Call) -> Response:
@@ -70,16 +70,16 @@ async def rollback_plan(call: Call) -> Response:
 
     Partitions that another job has taken over, and those of deleted topics, are not in it.
     """
-    number = job_of(call).id
-    if job_of(call).kind is JobKind.DISKS:
-        raise HttpError(409, f"Job {number} moves no replica to another broker: roll the job back.")
-    return _file(streamed(Plan(partitions=[]), _originals(call, number)), f"rollback-{number}.json")
+    job = job_of(call)
+    if job.kind is JobKind.DISKS:
+        raise HttpError(409, f"Job {job.id} moves no replica to another broker: roll the job back.")
+    return _file(streamed(Plan(partitions=[]), _originals(call, job.id)), f"rollback-{job.id}.json")
 
 
-async def _rows(call: Call, number: int) -> Iterator[Part | None]:
-    if job_of(call).kind is JobKind.DISKS:
-        return await move_rows(call, number)
-    return (None if part is None else part_row(call, part) for part in parts(call.state, number))
+async def _rows(call: Call, job: Job) -> Iterator[Part | None]:
+    if job.kind is JobKind.DISKS:
+        return await move_rows(call, job.id)
+    return (None if part is None else part_row(call, part) for part in parts(call.state, job.id))
 
 
 def _originals(call: Call, number: int) -> Iterator[PlanRow | None]:
