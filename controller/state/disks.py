@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from controller.model.disks import ENDINGS, BrokerReplica, DiskMove, MoveStage
 from controller.model.jobs import Ending
-from controller.state.job_rates import JobRates
-from controller.state.orders import count_down
+from controller.state.orders import JobRates, count_down
 
 
 class Received(NamedTuple):

@@ -1,4 +1,7 @@
-"""What clients have ordered, and how far it is: jobs, reassignments, queued targets, and steps in flight."""
+"""What clients have ordered, and how far it is.
+
+Jobs and their throttles, reassignments, queued targets, and steps in flight.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -230,6 +233,25 @@ MOVING = 1
 AT_UPSTREAM = 2
 """The upstream carries out a step of ours. If the step only reorders replicas, the partition is not `MOVING`.
 """
+
+
+@dataclass(eq=False, slots=True)
+class JobRates:
+    """The throttles of open jobs, each in bytes per second."""
+
+    rates: dict[int, int] = field(default_factory=dict)
+    """By job: the throttle of each open one that has one."""
+
+    def follow_job(self, job: Job) -> None:
+        """Take the throttle of the job while it is open."""
+        if job.throttle and not job.ended_ms:
+            self.rates[job.id] = job.throttle
+        else:
+            self.rates.pop(job.id, None)
+
+    def forget_job(self, number: int) -> None:
+        """The job was deleted."""
+        self.rates.pop(number, None)
 
 
 class StepsInFlight:

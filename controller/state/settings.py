@@ -24,7 +24,7 @@ from controller.pace.pacer import Pacer
 from controller.pace.readings import PaceSettings
 from controller.schedule.openings import ANY_TIME, STALE, Opening, opening_at
 from controller.schedule.periods import Schedule, Zones, read_schedule
-from controller.state.job_rates import JobRates
+from controller.state.orders import JobRates
 
 CLUSTER_DEFAULT = ""
 """Name of the broker resource whose values are the cluster-wide defaults."""
