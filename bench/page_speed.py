@@ -25,6 +25,9 @@ FIRST_PAINT_MS, UPDATE_MS, OPEN_PERCENT = 1_000.0, 50.0, 1.0
 VISITS = WINDOWS = 7
 """Measurements of which the median is taken."""
 
+WINDOW_SECONDS = 20.0
+"""A page that is visible refreshes at least twice in this time."""
+
 OBSERVE = """
 window.refreshes = 0;
 window.tasks = [];
@@ -64,13 +67,15 @@ def task_seconds(page: Page) -> float:
     return float(metrics["TaskDuration"])
 
 
-def milliseconds_each(page: Page, counter: str, seconds: float) -> tuple[int, float]:
-    """Return by how much a variable of the page grows in this time, or until it does, and the cost each."""
-    before, counted = task_seconds(page), page.run(counter)
+def refreshes_in(page: Page, seconds: float) -> tuple[int, float]:
+    """Return how often the page refreshes in this time, and the milliseconds of its main thread for each.
+
+    Nothing looks at the page meanwhile: a look in each frame would cost more than a refresh.
+    """
+    before, counted = task_seconds(page), page.run("refreshes")
     sleep(seconds)
-    page.wait(f"{counter} > {counted}")
-    grown = page.run(counter) - counted
-    return grown, 1000 * (task_seconds(page) - before) / grown
+    refreshes = page.run("refreshes") - counted
+    return refreshes, 1000 * (task_seconds(page) - before) / refreshes
 
 
 class Visit:
@@ -102,7 +107,7 @@ def measure(partitions: int, seconds: float, folder: Path, program: str) -> Iter
         subject.connection.timed(alter(topics, (1, 3)))
         subject.wait_until_idle()
         yield from measure_visits(subject, browser, partitions)
-        yield from measure_refreshes(Visit(browser, subject).page, partitions, seconds)
+        yield from measure_refreshes(Visit(browser, subject).page, partitions)
         browser.close_tabs()
         yield from measure_open_pages(subject, browser, partitions, seconds)
     finally:
@@ -123,10 +128,10 @@ def measure_visits(subject: Subject, browser: Browser, partitions: int) -> Itera
     yield show("ms of the main thread and of the server until then", partitions, both, FIRST_PAINT_MS)
 
 
-def measure_refreshes(page: Page, partitions: int, seconds: float) -> Iterator[bool]:
+def measure_refreshes(page: Page, partitions: int) -> Iterator[bool]:
     """Measure refreshes in windows of time."""
     page.wait("window.refreshes >= 2")
-    windows = [milliseconds_each(page, "refreshes", seconds / WINDOWS) for _ in range(WINDOWS)]
+    windows = [refreshes_in(page, WINDOW_SECONDS) for _ in range(WINDOWS)]
     refreshes = sum(count for count, _ in windows)
     each = median(cost for _, cost in windows)
     yield show(f"ms of the main thread for a refresh, median of {refreshes}", partitions, each, UPDATE_MS)
