@@ -45,13 +45,16 @@ EXTERNAL_CHANGE = Threshold(10, 10_000, survives_outage=True)
 """Longer than for a move, because a wrong conclusion blocks the partition until an operator acts."""
 METADATA_LAG = Threshold(20, 60_000, survives_outage=True)
 """Longer than any broker's Metadata lags behind the controller."""
+ELECTION = Threshold(10, 10_000)
+"""Longer than a busy controller needs for an election, of which the next Metadata tells. A step that ends
+earlier leaves the leader where it was, and nothing elects the preferred one later."""
 
 CONFIRMED_AFTER: dict[Discrepancy, Threshold] = {
     Discrepancy.NOT_IN_SYNC: METADATA_LAG,
     Discrepancy.EXTERNAL_CHANGE: EXTERNAL_CHANGE,
     Discrepancy.EXTERNAL_MOVE: EXTERNAL_MOVE,
     Discrepancy.EXTERNAL_MOVE_ENDED: EXTERNAL_CHANGE,
-    Discrepancy.NOT_LEADING: Threshold(4, 1_000),
+    Discrepancy.NOT_LEADING: ELECTION,
 }
 """Discrepancies that are acted on once. Every other one means that a row had no effect: it is sent again,
 with pauses."""
