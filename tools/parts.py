@@ -50,6 +50,9 @@ class Part(NamedTuple):
     environment: Mapping[str, str] = MappingProxyType({})
     waits: bool = False
     """It waits for brokers most of the time, and may run beside as many others as there are cores."""
+    real: bool = False
+    """It runs real brokers. Those of two parts on two cores would keep each other waiting, so a suite runs
+    one such part at a time for each two lanes, beside parts that compute."""
 
 
 def _unit(options: str = "") -> list[Part]:
@@ -98,7 +101,7 @@ ALL = [
     Part("jars", "python -m tools.java", ("packages",)),
     Part("other-clients", "python -m tools.other_clients"),
     *(
-        Part(name, f"{PATIENT} {tests}", ("jars", "other-clients"), ALL_EXAMPLES, name != "clients")
+        Part(name, f"{PATIENT} {tests}", ("jars", "other-clients"), ALL_EXAMPLES, name != "clients", True)
         for name, tests in {
             "upstream": "-m four_brokers tests/upstream",
             "upstream-own": "-m 'not four_brokers' tests/upstream",

@@ -147,7 +147,9 @@ class Suite:
 
     def _has_lane(self, part: Part) -> bool:
         computing = sum(not each.part.waits for each in self._running)
-        return bool(self._free) and (part.waits or computing < self._computing)
+        real = sum(each.part.real for each in self._running)
+        brokers = not part.real or real < max(1, self._computing // 2)
+        return bool(self._free) and (part.waits or computing < self._computing) and brokers
 
     def _end(self, ended: Running) -> None:
         output, name = ended.output, ended.part.name

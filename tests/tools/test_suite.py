@@ -60,6 +60,11 @@ def test_two_parts_that_compute_run_one_after_the_other_on_one_lane(tmp_path: Pa
     assert Suite([Part("one", alone), Part("two", alone)], 1, beside=1).run()
 
 
+def test_two_parts_with_real_brokers_run_one_after_the_other_on_two_lanes(tmp_path: Path) -> None:
+    alone = f"sh -c 'mkdir {tmp_path}/alone && sleep 0.3 && rmdir {tmp_path}/alone'"
+    assert Suite([Part("one", alone, real=True), Part("two", alone, real=True)], 2).run()
+
+
 def test_a_signal_ends_all_parts(tmp_path: Path) -> None:
     started = tmp_path / "started"
     waiting = f"sh -c ': > {started}; exec sleep 600'"
