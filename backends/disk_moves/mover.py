@@ -17,7 +17,7 @@ from common.lists import grouped
 from common.tasks import side_by_side
 from controller.disks.rules import LOOKED_AT, to_look_at
 from controller.messages.disk_events import Ask, DisksSeen, MovesRefused, SeenBroker, SeenDir, SeenLog
-from controller.model.disks import BrokerReplica
+from controller.model.disks import LOOK_SECONDS, BrokerReplica
 from controller.model.replicas import TopicPartition
 from controller.ports import SubmitEvent
 from controller.state.state import State
@@ -32,8 +32,6 @@ from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse
 
 log = logging.getLogger(__name__)
 
-LOOK_SECONDS = 1.0
-"""Pause between two looks."""
 SHARE = 10.0
 """Pause as a multiple of the slowest answer, so that brokers with many replicas are not kept busy."""
 SELDOM_SECONDS = 60.0

@@ -6,6 +6,9 @@ from typing import NamedTuple
 from controller.model.jobs import Ending
 from controller.model.replicas import TopicPartition
 
+LOOK_SECONDS = 1.0
+"""Shortest pause between two looks at the brokers that move replicas."""
+
 
 class BrokerReplica(NamedTuple):
     """The replica of a partition on one broker."""

@@ -18,7 +18,7 @@ from planner.model.snapshot import Snapshot, parse_snapshot
 from planner.plan import forecast
 from planner.proposals.disks import disk_text, plan_text
 from planner.proposals.disks.plan_text import moves_json
-from planner.proposals.disks.result import DiskProposal
+from planner.proposals.disks.result import DiskProposal, seconds_to_move
 from planner.proposals.problem.goal import MissingSolverError, ProposalError
 from planner.proposals.proposal_text import as_dict, plan_json, rollback_json, summary
 from planner.proposals.result import Proposal
@@ -38,7 +38,7 @@ def work(lines: Iterator[bytes], answers: BinaryIO) -> None:
         snapshot = parse_snapshot("the cluster", until_end(lines))
         if DISKS in request["goals"]:
             disk_goal = read_disk_goal(request["goals"], request["options"])
-            _write_disks(answers, propose_disks(snapshot, disk_goal))
+            _write_disks(answers, propose_disks(snapshot, disk_goal), request)
             return
         proposal = propose_for(snapshot, read_goal_options(request["goals"], request["options"]))
     except ProposalError as error:
@@ -55,7 +55,7 @@ def work(lines: Iterator[bytes], answers: BinaryIO) -> None:
     )
 
 
-def _write_disks(answers: BinaryIO, proposal: DiskProposal) -> None:
+def _write_disks(answers: BinaryIO, proposal: DiskProposal, request: Mapping[str, Any]) -> None:
     """Write figures, then the plan, its rollback, and the moves, a line each."""
     figures = disk_text.as_dict(proposal)
     left_out = figures["left_out"]
@@ -63,6 +63,7 @@ def _write_disks(answers: BinaryIO, proposal: DiskProposal) -> None:
         "summary": disk_text.summary(proposal),
         "left_out": left_out[:LISTED],
         "left_out_replicas": len(left_out),
+        "forecast": _disk_forecast(proposal, request),
     }
     _write(answers, {"disks": figures | more})
     texts = plan_text.plan_json(proposal), plan_text.rollback_json(proposal), moves_json(proposal.moves)
@@ -79,6 +80,15 @@ def _figures(snapshot: Snapshot, proposal: Proposal, request: Mapping[str, Any])
         "left_out_partitions": len(left_out),
         "forecast": _forecast(snapshot, proposal, request),
     }
+
+
+def _disk_forecast(proposal: DiskProposal, request: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the forecast, or None without a rate."""
+    bandwidth = request["bandwidth"]
+    if bandwidth is None:
+        return None
+    seconds = seconds_to_move(proposal.moves, bandwidth, request["seconds_of_move"])
+    return {"bandwidth": bandwidth, "seconds": seconds}
 
 
 def _forecast(snapshot: Snapshot, proposal: Proposal, request: Mapping[str, Any]) -> dict[str, Any] | None:

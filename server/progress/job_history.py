@@ -103,13 +103,18 @@ class JobHistory:
             self.holds.append(Hold(now, held))
 
     def add(self, seconds: float, copied: Mapping[int, int], throttle: int | None) -> None:
-        """Add the bytes that each job copied in an interval. `throttle` is the one in force."""
-        now = self._now_ms()
+        """Add the bytes that each job copied in an interval.
+
+        `throttle` is the one in force for what is copied between brokers.
+        """
+        now, disks = self._now_ms(), self._state.disks
         for job, size in copied.items():
             ended = sum(endings_of(self._state, job).values())
             # Thousands of jobs may be open that have not begun: there is nothing to remember of them.
             if size or ended or job in self._jobs:
-                self._jobs.setdefault(job, JobSamples()).add(JobSample(now, seconds, size, ended, throttle))
+                # Between log directories, each job has only its own.
+                applies = disks.rates.get(job) if job in disks.stages else throttle
+                self._jobs.setdefault(job, JobSamples()).add(JobSample(now, seconds, size, ended, applies))
         self._forget(self._jobs.keys() - copied.keys())
 
     def samples(self, job: int) -> list[JobSample]:

@@ -1,6 +1,6 @@
 """Moves between the log directories of brokers, and what they do to each directory."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from controller.model.replicas import Replicas
@@ -75,6 +75,17 @@ class DiskProposal(NamedTuple):
     def fewest_bytes_proven(self) -> bool:
         """Whether no moves that come as near to the goal copy fewer bytes."""
         return self.bytes == self.bytes_bound
+
+
+def seconds_to_move(moves: Iterable[DirMove], bandwidth: int, least: float) -> float:
+    """Return the seconds that the moves take: those of the broker that needs longest.
+
+    Each broker copies `bandwidth` bytes per second, one replica after the other, none in less than `least`.
+    """
+    seconds: dict[int, float] = {}
+    for move in moves:
+        seconds[move.broker] = seconds.get(move.broker, 0.0) + max(least, move.bytes / bandwidth)
+    return max(seconds.values(), default=0.0)
 
 
 class PartialDisksError(ProposalError):

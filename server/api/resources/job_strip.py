@@ -1,12 +1,16 @@
 """`/v1/jobs/{job}/strip`: the states of a job's partitions, in a bounded number of cells."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import Annotated, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, Struct
 
+from common.clock import wall_clock
 from controller.model.cluster import TopicPartition
+from controller.model.disks import BrokerReplica
+from controller.model.jobs import Job, JobKind
+from controller.views.disk_moves import moves_in_order, why_not_moving
 from controller.views.jobs import PartState, part_states
 from server.api.shared.call import Call, Endpoint
 from server.api.shared.job_rows import job_of
@@ -16,10 +20,14 @@ STALLED = "stalled"
 
 
 class StripCell(Struct):
-    """Partitions that follow each other by topic and number."""
+    """Partitions that follow each other by topic and number; in jobs between log directories, replicas."""
 
     topic: Annotated[str, Meta(description="The first partition of the cell.")]
     partition: int
+    broker: Annotated[
+        int | None,
+        Meta(description="That of the first replica; null in jobs that do not move between log directories."),
+    ]
     counts: Annotated[list[int], Meta(description="Number of partitions in each of `states`.")]
 
 
@@ -37,6 +45,8 @@ class Strip(Struct):
 
 State: TypeAlias = PartState | str
 
+_Key: TypeAlias = TopicPartition | BrokerReplica
+
 _ORDER: Sequence[State] = [PartState.MOVING, STALLED, *list(PartState)[1:]]
 
 
@@ -48,17 +58,34 @@ class StripQuery(Struct, forbid_unknown_fields=True):
 
 async def strip(call: Call, query: StripQuery) -> Strip:
     """Count the partitions of each cell by state."""
-    states: dict[TopicPartition, State] = {}
-    for piece in part_states(call.state, job_of(call).id):
+    job = job_of(call)
+    states = await (_move_states if job.kind is JobKind.DISKS else _part_states)(call, job)
+    return await call.compute(len(states), _strip, states, query.cells)
+
+
+async def _part_states(call: Call, job: Job) -> Mapping[_Key, State]:
+    states: dict[_Key, State] = {}
+    pieces: Iterator[Mapping[Any, State]] = part_states(call.state, job.id)
+    for piece in pieces:
         states.update(piece)
         await asyncio.sleep(0)
     for key in call.services.progress.stalled:
         if states.get(key) is PartState.MOVING:
             states[key] = STALLED
-    return await call.compute(len(states), _strip, states, query.cells)
+    return states
 
 
-def _strip(states: Mapping[TopicPartition, State], most: int) -> Strip:
+async def _move_states(call: Call, job: Job) -> Mapping[_Key, State]:
+    found, now = await call.collect(moves_in_order(call.state, job.id)), wall_clock()
+    return {
+        move.replica: STALLED
+        if state is PartState.MOVING and why_not_moving(call.state, move, now)
+        else state
+        for move, state in found
+    }
+
+
+def _strip(states: Mapping[_Key, State], most: int) -> Strip:
     keys = sorted(states)
     size = max(1, -(-len(keys) // most))
     found = [states[key] for key in keys]
@@ -68,8 +95,9 @@ def _strip(states: Mapping[TopicPartition, State], most: int) -> Strip:
     return Strip(len(keys), size, names, cells)
 
 
-def _cell(first: TopicPartition, found: Sequence[State], states: Sequence[State]) -> StripCell:
-    return StripCell(*first, [found.count(state) for state in states])
+def _cell(first: _Key, found: Sequence[State], states: Sequence[State]) -> StripCell:
+    broker = first.broker if isinstance(first, BrokerReplica) else None
+    return StripCell(first.topic, first.partition, broker, [found.count(state) for state in states])
 
 
 ENDPOINTS = (

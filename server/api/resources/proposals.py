@@ -3,7 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,7 +12,9 @@ from starlette.responses import Response
 from common.json.models import convert_model
 from common.json.text import parse
 from common.plan_errors import Faults
+from controller.disks.rules import at_once
 from controller.model.cluster import TopicPartition
+from controller.model.disks import LOOK_SECONDS
 from controller.model.plan import Entry, Plan, read_plan
 from controller.state.state import State
 from server.api.resources import snapshot
@@ -26,11 +28,14 @@ from server.api.shared.cordons import follow_cordons
 from server.api.shared.disk_moves import WantedMove, order_moves
 from server.api.shared.errors import HttpError
 from server.api.shared.forecasts import ForecastRate, applying_rates, forecast_rate, scheduled_seconds
+from server.api.shared.models import RateOrigin
 from server.api.shared.plans import check_plan, refuse
 from server.api.shared.proposals import (
+    DiskFigures,
     DiskMoves,
     Kept,
     Proposal,
+    ProposalFigures,
     ProposalRequest,
     Proposals,
     ProposalState,
@@ -82,13 +87,15 @@ async def begin(call: Call, body: ProposalRequest, measure: Callable[[], Awaitab
     await call.refresh()
     await measure()
     partitions = sum(map(len, call.state.cluster.partitions.values()))
-    rate = _rate(call, store)
+    rate = _rate(call, store, body)
     request = {
         "goals": words(_left(call.state, body)),
         "options": options(body),
         "limits": call.state.backlog.usage.limits._asdict(),
         "bandwidth": None if rate is None else rate.bytes,
         "rates": [] if rate is None else list(applying_rates(call.state, rate.origin).items()),
+        # The next replica of a broker starts when a look finds the one before in its place.
+        "seconds_of_move": LOOK_SECONDS / at_once(call.state, 0),
     }
     brokers = frozenset(body.drain), frozenset(body.add)
     shown = goals or ["relieve", str(body.relieve_over)]
@@ -264,18 +271,32 @@ def _ids(brokers: Iterable[int]) -> str:
 def _shown(call: Call, kept: Kept) -> Proposal:
     """Return the proposal with the time that its forecast takes from now on."""
     shown = _store(call).shown(kept)
-    if shown.figures is not None and (forecast := shown.figures.forecast) is not None:
-        size = forecast.seconds * forecast.bandwidth
-        seconds = scheduled_seconds(call.state, size, forecast.bandwidth, forecast.seconds)
-        forecast = replace(forecast, scheduled_seconds=seconds, rate_origin=kept.rate_origin)
-        return replace(shown, figures=replace(shown.figures, forecast=forecast))
-    return shown
+    figures = shown.figures and _from_now(call, kept, shown.figures)
+    return replace(shown, figures=figures, disks=shown.disks and _from_now(call, kept, shown.disks))
 
 
-def _rate(call: Call, store: ProposalStore) -> ForecastRate | None:
+Figures = TypeVar("Figures", ProposalFigures, DiskFigures)
+
+
+def _from_now(call: Call, kept: Kept, figures: Figures) -> Figures:
+    forecast = figures.forecast
+    if forecast is None:
+        return figures
+    size = forecast.seconds * forecast.bandwidth
+    seconds = scheduled_seconds(call.state, size, forecast.bandwidth, forecast.seconds)
+    forecast = replace(forecast, scheduled_seconds=seconds, rate_origin=kept.rate_origin)
+    return replace(figures, forecast=forecast)
+
+
+def _rate(call: Call, store: ProposalStore, body: ProposalRequest) -> ForecastRate | None:
     """Return the rate of the forecast; None if the bandwidth of brokers is not known."""
     unthrottled = store.bandwidth()
-    return None if unthrottled is None else forecast_rate(call.state, call.services.progress, unthrottled)
+    if unthrottled is None:
+        return None
+    if body.disks is not None:
+        # Neither the throttle nor pace slow what stays in a broker.
+        return ForecastRate(unthrottled, RateOrigin.ASSUMED)
+    return forecast_rate(call.state, call.services.progress, unthrottled)
 
 
 async def _lines(call: Call, request: dict[str, Any], kept: Kept) -> AsyncIterator[bytes]:

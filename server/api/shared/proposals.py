@@ -390,6 +390,21 @@ class LeftReplica(Struct):
     reason: str
 
 
+class DiskForecast(Struct):
+    """How long the moves take: as long as those of the broker that needs longest."""
+
+    bandwidth: Annotated[int, Meta(description="Bytes per second of each broker.")]
+    seconds: float
+    rate_origin: Annotated[RateOrigin | None, Meta(description="Where `bandwidth` is known from.")] = None
+    scheduled_seconds: Annotated[
+        float | None,
+        Meta(
+            description="The time from now on in the periods of the schedule; null if that is more than "
+            "90 days."
+        ),
+    ] = None
+
+
 class DiskFigures(Struct):
     """Moves between log directories in numbers."""
 
@@ -405,6 +420,7 @@ class DiskFigures(Struct):
     short: Annotated[list[str], Meta(description="What is not reached, and why.")]
     notes: list[str]
     summary: Annotated[list[str], Meta(description="The proposal in words.")]
+    forecast: DiskForecast | None = None
 
 
 class Proposal(Struct):

@@ -16,6 +16,7 @@ from tests.reassignd.shell import Shell
 
 def request(*goals: str, **limits: int) -> bytes:
     asked = {"goals": goals, "options": {}, "limits": limits, "bandwidth": 10, "rates": []}
+    asked["seconds_of_move"] = 1.0
     return json.dumps(asked).encode() + b"\n"
 
 
@@ -42,6 +43,7 @@ def test_moves_between_directories_are_answered_with_a_line_more() -> None:
         20,
         0,
     )
+    assert first["disks"]["forecast"] == {"bandwidth": 10, "seconds": 2.0}
     assert plan["partitions"][0]["log_dirs"] == ["/b"]
     assert rollback["partitions"][0]["log_dirs"] == ["/a"]
     assert [(each["source"], each["target"], each["bytes"]) for each in moves["moves"]] == [("/a", "/b", 20)]

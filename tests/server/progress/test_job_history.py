@@ -11,6 +11,7 @@ from server.progress.job_history import (
     JobSample,
     JobSamples,
 )
+from tests.controller.disks.directories import Directories
 from tests.server.api.api_client import three_partitions
 
 
@@ -52,6 +53,15 @@ def test_brokers_that_stop_and_start_are_remembered() -> None:
         controller.start(6)
         kept.look()
     assert len(kept.brokers) == MOST_CHANGES
+
+
+def test_moves_between_directories_have_only_the_throttle_of_their_job() -> None:
+    here = Directories()
+    here.order(("foo-0", 1, "/b"), throttle=7)
+    here.order(("foo-1", 1, "/b"))
+    kept = JobHistory(here.controller.state, lambda: 0)
+    kept.add(5.0, {1: 3, 2: 3}, 50)
+    assert [kept.samples(job)[0].throttle for job in (1, 2)] == [7, None]
 
 
 def test_what_holds_all_jobs_is_remembered_but_not_a_pause() -> None:

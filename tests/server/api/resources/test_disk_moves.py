@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from controller.messages.disk_events import DisksSeen, SeenBroker, SeenDir, SeenLog
+from controller.model.disks import BrokerReplica
 from controller.model.replicas import TopicPartition
+from controller.state.disks import Received
 from reassignd.commands.status import lines
 from tests.builders import key
 from tests.server.api.api_client import ApiClient
@@ -28,6 +30,10 @@ def client() -> ApiClient:
 def move(name: str = "foo-0", broker: int = 1, target: str = B, **fields: Any) -> dict[str, Any]:
     topic, partition = key(name)
     return {"topic": topic, "partition": partition, "broker": broker, "target": target, **fields}
+
+
+def key_on(broker: int, name: str = "foo-0") -> BrokerReplica:
+    return BrokerReplica(*key(name), broker)
 
 
 def moves(*rows: dict[str, Any]) -> dict[str, Any]:
@@ -66,6 +72,24 @@ async def test_a_move_that_cannot_be_is_named(
 ) -> None:
     assert await client.refusal("POST", "/v1/disk-moves", moves(row)) == (status, text)
     assert client.controller.state.orders.jobs == {}
+
+
+async def test_the_strip_of_a_job_has_a_cell_for_each_replica(client: ApiClient) -> None:
+    await client.post("/v1/disk-moves", moves(move(), move("foo-1"), move(broker=2)))
+    look(client)
+    strip = await client.get("/v1/jobs/1/strip")
+    assert (strip["total"], strip["states"]) == (3, ["moving", "queued"])
+    cells = [(each["topic"], each["partition"], each["broker"], each["counts"]) for each in strip["cells"]]
+    assert cells == [("foo", 0, 1, [1, 0]), ("foo", 0, 2, [0, 1]), ("foo", 1, 1, [0, 1])]
+
+
+async def test_the_strip_shows_a_copy_that_receives_nothing_as_stalled(client: ApiClient) -> None:
+    await client.post("/v1/disk-moves", moves(move()))
+    look(client)
+    look(client, copied=10)
+    client.controller.state.disks.received[key_on(1)] = Received(10, 0)
+    strip = await client.get("/v1/jobs/1/strip")
+    assert (strip["states"], strip["cells"][0]["counts"]) == (["stalled"], [1])
 
 
 @pytest.mark.parametrize(

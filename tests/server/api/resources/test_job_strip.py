@@ -14,8 +14,8 @@ async def test_each_partition_has_a_cell_while_there_is_room() -> None:
         "per_cell": 1,
         "states": ["moving"],
         "cells": [
-            {"topic": "foo", "partition": 0, "counts": [1]},
-            {"topic": "foo", "partition": 1, "counts": [1]},
+            {"topic": "foo", "partition": 0, "broker": None, "counts": [1]},
+            {"topic": "foo", "partition": 1, "broker": None, "counts": [1]},
         ],
     }
 

@@ -361,7 +361,7 @@ DIR = {
 }  # fmt: skip
 DISK_FIGURES = {
     "moves": 2, "bytes": 40, "bytes_bound": 40, "fewest_bytes_proven": True, "dirs": [DIR], "left_out": [],
-    "left_out_replicas": 0, "short": [], "notes": [], "summary": ["moves 2 replicas"],
+    "left_out_replicas": 0, "short": [], "notes": [], "summary": ["moves 2 replicas"], "forecast": None,
 }  # fmt: skip
 MOVES = {
     "moves": [{"topic": "foo", "partition": 0, "broker": 1, "source": "/a", "target": "/b", "bytes": 20}]
@@ -388,6 +388,24 @@ async def test_moves_between_directories_have_figures_of_their_own(of_disks: Pro
     )
     assert await of_disks.get("/v1/proposals/1/plan") == PLAN
     assert await of_disks.get("/v1/proposals/1/moves") == MOVES
+
+
+async def test_the_forecast_of_moves_between_directories_says_where_its_rate_is_from(
+    client: ProposalClient,
+) -> None:
+    client.store.bandwidth = lambda: 10
+    figures = DISK_FIGURES | {"forecast": {"bandwidth": 10, "seconds": 4.0}}
+    lines: list[dict[str, Any]] = [{"disks": figures}, PLAN, PLAN, MOVES]
+    client.answer = b"\n".join(json.dumps(line).encode() for line in lines) + b"\n"
+    proposal = await client.post("/v1/proposals", {"disks": {}})
+    assert proposal["disks"]["forecast"] == {
+        "bandwidth": 10,
+        "seconds": 4.0,
+        "rate_origin": "assumed",
+        "scheduled_seconds": 4.0,
+    }
+    request = json.loads(b"".join(client.inputs[0]).splitlines()[0])
+    assert (request["rates"], request["seconds_of_move"]) == ([], 1.0)
 
 
 async def test_directories_to_empty_are_handed_over(of_disks: ProposalClient) -> None:
