@@ -147,6 +147,17 @@ def propose(operator: Operator) -> None:
     operator.picture("propose", "#result")
 
 
+def empty_a_directory(operator: Operator) -> None:
+    """Look at the proposal that empties a log directory of a broker, from the page of that broker."""
+    page = operator.page
+    operator.go("#/brokers/2")
+    operator.press("Empty the directory /embedded/broker-2/logs-0…")
+    page.wait("document.querySelector('[name=dir]:checked')")
+    operator.press("Propose")
+    page.wait("document.querySelector('#result:not([hidden]) #dir-figures')")
+    operator.picture("directories", "#result")
+
+
 def submit(operator: Operator) -> int:
     """Submit the plan paused; return the job."""
     page = operator.page
@@ -204,6 +215,7 @@ def take_pictures(operator: Operator) -> None:
     """Run a plan, roll it back, and read the history and the load; then look at the page on a phone."""
     measure_load(operator)
     propose(operator)
+    empty_a_directory(operator)
     page, number = operator.page, submit(operator)
     run(operator, number)
     operator.press(f"Roll back job {number}")

@@ -119,6 +119,8 @@ def _counts(detail: Row) -> Iterator[str]:
         yield f"of job {detail['rolled_back']}"
     if "partitions" in detail:
         yield counted(detail["partitions"], "partition")
+    if "moves" in detail:
+        yield f"{counted(detail['moves'], 'move')} between directories"
     if "left" in detail:
         yield f"{counted(detail['left'], 'partition')} left"
     for name in ("cancelled", "skipped"):

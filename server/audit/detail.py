@@ -16,6 +16,13 @@ class AuditDetail(Struct, omit_defaults=True):
     via: Annotated[str, Meta(description="Id of the instance that has forwarded the request.")] = ""
     requested: Annotated[int, Meta(description="Rows of the request.")] = 0
     partitions: Annotated[int, Meta(description="Partitions of the job that the request created.")] = 0
+    moves: Annotated[
+        int,
+        Meta(
+            description="Moves between log directories of the job that the request created, or that it has"
+            " cancelled."
+        ),
+    ] = 0
     left: Annotated[
         int,
         Meta(

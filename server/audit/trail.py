@@ -153,7 +153,7 @@ def _moved(_: State, event: disk_events.MoveDisks, decision: Decision) -> _Made 
     reply: disk_events.MovesReply = decision.reply
     detail = AuditDetail(
         requested=len(event.moves),
-        partitions=len(event.moves),
+        moves=len(event.moves),
         throttle=event.throttle,
         priority=event.priority,
         paused=event.paused,
@@ -163,7 +163,7 @@ def _moved(_: State, event: disk_events.MoveDisks, decision: Decision) -> _Made 
 
 
 def _moves_cancelled(_: State, event: disk_events.CancelMoves, decision: Decision) -> _Made | None:
-    detail = AuditDetail(cancelled=decision.cancelled)
+    detail = AuditDetail(moves=decision.cancelled, cancelled=decision.cancelled)
     return _Made(AuditAction.CANCEL, event.requester, event.job or 0, detail) if decision.cancelled else None
 
 
@@ -186,8 +186,10 @@ def _rolled_back(state: State, event: job_events.RollBackJob, decision: Decision
     reply: job_events.RollBackReply = decision.reply
     if not reply.outcome.ok:
         return None
+    total, is_of_moves = _total(state, reply.job), event.job in state.disks.moves
     detail = AuditDetail(
-        partitions=_total(state, reply.job),
+        partitions=0 if is_of_moves else total,
+        moves=total if is_of_moves else 0,
         skipped=len(reply.skipped),
         rolled_back=event.job,
         cancelled=reply.cancelled,

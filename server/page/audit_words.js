@@ -79,10 +79,13 @@ function access(detail) {
 const pause = ({ job, detail }) =>
   `${job === null ? "everything" : `job ${job}`}${detail.left ? `, ${counted(detail.left, "partition")} left` : ""}`;
 
+// What an entry counts: partitions, or moves between directories.
+const counts = ({ partitions = 0, moves }) => (moves ? `${counted(moves, "move")} between directories` : counted(partitions, "partition"));
+
 function ordered(detail) {
   const cancelled = detail.cancelled ? `; ${count(detail.cancelled)} cancelled` : "";
-  const requested = detail.requested > (detail.partitions ?? 0) ? `, of ${counted(detail.requested, "entry", "entries")}` : "";
-  return `${counted(detail.partitions ?? 0, "partition")}${requested}${topics(detail)}${cancelled}${options(detail)}`;
+  const requested = detail.requested > (detail.moves ?? detail.partitions ?? 0) ? `, of ${counted(detail.requested, "entry", "entries")}` : "";
+  return `${counts(detail)}${requested}${topics(detail)}${cancelled}${options(detail)}`;
 }
 
 export const ACTIONS = ["order", "queue", "cancel", "rollback", "pause", "resume", "limits", "priority", "acls", "users"];
@@ -90,10 +93,10 @@ export const ACTIONS = ["order", "queue", "cancel", "rollback", "pause", "resume
 const WHAT = {
   order: ({ detail }) => ordered(detail),
   queue: ({ detail }) => ordered(detail),
-  cancel: ({ detail }) => `${counted(detail.cancelled ?? 0, "partition")} cancelled${topics(detail)}`,
+  cancel: ({ detail }) => `${counts({ ...detail, partitions: detail.cancelled })} cancelled${topics(detail)}`,
   rollback: ({ detail }) => {
     const skipped = detail.skipped ? `, ${count(detail.skipped)} skipped` : "";
-    return `of job ${detail.rolled_back}: ${counted(detail.partitions ?? 0, "partition")}${skipped}`;
+    return `of job ${detail.rolled_back}: ${counts(detail)}${skipped}`;
   },
   pause: pause,
   resume: pause,

@@ -12,7 +12,7 @@ const MANY = 24; // brokers from which on there is a field to find one
 export class BrokerPicker {
   constructor() {
     this.filter = h("input", { type: "search", autocomplete: "off", placeholder: "Find brokers by id or host", "aria-label": "Find brokers by id or host", oninput: () => this.#filterTiles() });
-    this.racks = h("div", { id: "brokers" });
+    this.racks = h("div", { id: "brokers", class: "tiles" });
     this.node = h("div", { class: "picker" }, this.filter, this.racks);
   }
 
@@ -20,7 +20,7 @@ export class BrokerPicker {
     return [...this.racks.querySelectorAll("input[name=broker]:checked")].map(({ value }) => Number(value));
   }
 
-  // Reads the brokers; those of `first` are chosen.
+  // Reads the brokers, and returns them; those of `first` are chosen.
   async read(first) {
     const { brokers } = await get("v1/brokers", { limit: MOST });
     const chosen = new Set([...first, ...this.chosen]);
@@ -29,6 +29,7 @@ export class BrokerPicker {
     this.racks.replaceChildren(...[...byRack].sort(([a], [b]) => String(a ?? "").localeCompare(String(b ?? ""))).map(([rack, own]) =>
       h("div", { class: "rack", role: "group", "aria-label": rack ?? "without a rack" }, h("h3", {}, rack ?? "without a rack"), own.map((broker) => tile(broker, chosen.has(broker.id))))));
     setHidden(this.filter, brokers.length < MANY);
+    return brokers;
   }
 
   #filterTiles() {

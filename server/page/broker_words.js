@@ -41,7 +41,7 @@ export function movesText({ moving_in: incoming, moving_out: outgoing, rate_in: 
 
 // The builder of plans with the goal filled in: its address, and a link to it.
 export const planAddress = (query) => `#/plan/propose?${new URLSearchParams(query)}`;
-export const planLink = (text, query, kind = "") => h("a", { class: `button ${kind}`, href: planAddress(query) }, text);
+export const planLink = (text, query, kind = "", more = {}) => h("a", { class: `button ${kind}`, href: planAddress(query), ...more }, text);
 
 export const topicAddress = (topic) => `#/topics/${encodeURIComponent(topic)}`;
 

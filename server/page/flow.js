@@ -6,6 +6,7 @@ import { showBasis } from "./basis.js";
 import { planAddress } from "./broker_words.js";
 import { Table, h, link, setAttribute, setHidden, setText } from "./dom.js";
 import { bytes, count, counted, rate } from "./format.js";
+import { isBetweenDirs } from "./jobs.js";
 import { BUSY, ClusterMap, ICONS, diskOf, marksOf, rackName } from "./map.js";
 import { DETAILED } from "./map_layout.js";
 import { Reader } from "./reader.js";
@@ -134,7 +135,8 @@ export class FlowView {
     if (this.chosen !== null && !brokers.some((each) => each.id === this.chosen)) this.chosen = null;
     const racks = new Set(brokers.map((each) => each.rack)).size;
     const more = flows.other_flows ? `; ${counted(flows.other_flows, "smaller flow")} not shown` : "";
-    setText(this.summary, `${counted(brokers.length, "broker")} in ${counted(racks, "rack")}. ${flows.bytes ? `${bytes(flows.bytes)} left to copy` : "Nothing is left to copy"}${more}.`);
+    const within = this.app.status?.jobs.some(isBetweenDirs) ? " between brokers" : ""; // What moves between directories flows nowhere.
+    setText(this.summary, `${counted(brokers.length, "broker")} in ${counted(racks, "rack")}. ${flows.bytes ? `${bytes(flows.bytes)} left to copy` : `Nothing is left to copy${within}`}${more}.`);
     showBasis(this.basis, this.data.basis);
     this.#showFullest(fullest(brokers));
     if (this.asTable) {

@@ -17,9 +17,12 @@ const GOALS = [
   ["load", "Balance by load", "what was measured: bytes written, read and stored"],
   ["leaders", "Even out leaders", "the preferred ones; no data moves"],
   ["racks", "Repair racks", "after brokers got other racks"],
+  ["disks", "Even out log directories", "of each broker; no data leaves it"],
+  ["empty", "Empty log directories", "before a volume is removed; no data leaves its broker"],
 ];
 
 const OF_BROKERS = ["drain", "demote", "relieve", "to", "add"];
+const BETWEEN_BROKERS = GOALS.map(([goal]) => goal).filter((goal) => goal !== "disks" && goal !== "empty").join(" ");
 
 export const isGoal = (name) => GOALS.some(([goal]) => goal === name);
 
@@ -30,8 +33,10 @@ const LOADS = {
 };
 const FIRST_LOADS = ["bytes", "in", "out"]; // chosen at first
 
-const TEXTS = ["exclude_topics", "tolerance", "by", "spread", "minimize", "preferred_leaders", "relieve_to", "at", "max_bytes"];
-const CHECKS = ["fix_racks", "disable_rack_aware", "skip_moving", "allow_partial", "allow_unknown"];
+// Fields of log directories have names of their own: `dir_tolerance` is the tolerance there.
+const TEXTS = ["exclude_topics", "tolerance", "by", "spread", "minimize", "preferred_leaders", "relieve_to", "at", "max_bytes", "dir_tolerance", "dir_headroom", "dir_relieve_to"];
+const CHECKS = ["fix_racks", "disable_rack_aware", "skip_moving", "allow_partial", "allow_unknown", "dir_allow_partial", "dir_allow_unknown"];
+const ofRequest = (name) => name.replace(/^dir_/, "");
 
 const choices = (name, options) => h("select", { name }, ...options.map(([value, text]) => h("option", { value }, text)));
 const line = (goals, label, control) => h("p", { "data-for": goals }, h("label", {}, `${label} `, control));
@@ -45,14 +50,17 @@ function options() {
     line("add balance", "Even out", choices("by", [["", "replicas, and bytes where sizes are known"], ["replicas", "replicas"], ["bytes", "bytes"], ["both", "both"]])),
     line("add balance", "Topics", choices("spread", [["", "spread where replicas move anyway"], ["topic", "spread evenly, with further moves"]])),
     line("add balance", "Fewest", choices("minimize", [["", "moves"], ["bytes", "bytes to copy (for even replicas)"]])),
-    line(null, "Most replicas to move", h("input", { name: "max_moves", type: "number", min: 0 })),
+    line("disks", "Allowed deviation from how full the directories of the broker are in the mean", text("dir_tolerance", "10%")),
+    line("disks", "Part of each directory that stays free", text("dir_headroom", "10%")),
+    line(BETWEEN_BROKERS, "Most replicas to move", h("input", { name: "max_moves", type: "number", min: 0 })),
     line("load", "Most bytes to copy", text("max_bytes", "no limit, or such as 500GiB")),
     line("drain relieve to rf racks", "No broker gets too much of", choices("keep", [["", "nothing in particular"], ["bytes", "bytes"], ["load", "bytes stored, in and out"]])),
     check("allow_unknown", "Count rates that are not known as 0", "drain relieve to rf racks load"),
     line("drain to add rf balance racks", "Preferred leaders", choices("preferred_leaders", [["", "as usual"], ["balance", "even out"], ["keep", "keep"]])),
     check("fix_racks", "Also move replicas that break the rack rule", "drain relieve to add rf balance load"),
     check("disable_rack_aware", "Place replicas regardless of racks", "drain to add rf balance repair"),
-    check("skip_moving", "Leave out partitions that are being reassigned or queued"));
+    check("dir_allow_unknown", "Take directories of unknown size as equally large, with room for all", "disks empty"),
+    check("skip_moving", "Leave out partitions that are being reassigned or queued", BETWEEN_BROKERS));
 }
 
 // The choice of the goal.
@@ -71,26 +79,29 @@ export const goalFields = () => [
     ...Object.entries(LOADS).map(([value, label]) => h("p", {}, h("label", {}, h("input", { type: "checkbox", name: "load", value, checked: FIRST_LOADS.includes(value) }), ` ${label}`))),
     line("load", "Rates of", choices("at", [["busy", "the busy hour"], ["mean", "the day, as a mean"], ["now", "the last minutes"]]))),
   h("fieldset", { id: "factors", "data-for": "rf" }, h("legend", {}, "3. Which replication factor?"), ...factorFields()),
+  line("empty", "How full the other directories of the broker may get", text("dir_relieve_to", "80%")),
+  check("dir_allow_partial", "Accept that replicas stay for which no other directory has room", "empty"),
   check("allow_partial", "Accept that some broker has too much, where no plan can do more", "relieve drain to rf racks"),
   options(),
 ];
 
-// `brokers`, `topics` (an expression) and `partitions` are those that are chosen. A field that is hidden or empty is left out.
-export function requestOf(form, { brokers, topics, partitions }) {
+// `brokers`, `dirs`, `topics` (an expression) and `partitions` are those that are chosen. A field that is hidden or empty is left out.
+export function requestOf(form, { brokers, dirs, topics, partitions }) {
   const data = new FormData(form);
   const goal = data.get("job");
   const given = (name) => data.get(name)?.trim() && !form.elements[name].closest("[hidden]") && data.get(name).trim();
   const load = () => ({ balance: true, by: data.getAll("load").join(",") });
   // Brokers that come back keep their replicas.
   const repair = () => ({ repair: true, ...(brokers.length ? { exclude_brokers: brokers } : {}) });
-  const body = OF_BROKERS.includes(goal) ? { [goal]: brokers } : ({ rf: () => factorsOf(data), load, repair }[goal]?.() ?? { [goal]: true });
-  for (const name of TEXTS) if (given(name)) body[name] = given(name);
+  const body = OF_BROKERS.includes(goal) ? { [goal]: brokers } : ({ rf: () => factorsOf(data), load, repair, disks: () => ({ disks: { brokers } }), empty: () => ({ disks: { empty: dirs } }) }[goal]?.() ?? { [goal]: true });
+  for (const name of TEXTS) if (given(name)) body[ofRequest(name)] = given(name);
   if (given("keep")) body.by = given("keep");
-  for (const name of CHECKS) if (given(name)) body[name] = true;
-  if (data.get("max_moves")) body.max_moves = Number(data.get("max_moves"));
+  for (const name of CHECKS) if (given(name)) body[ofRequest(name)] = true;
+  if (given("max_moves")) body.max_moves = Number(data.get("max_moves"));
   if (topics && partitions.length) throw new RequestError(400, "Choose topics or single partitions, not both.");
   if (topics) body.topics = topics;
   if (partitions.length) body.partitions = partitions;
+  if (goal === "empty" && !dirs.length) throw new RequestError(400, "Choose at least one directory.");
   if (goal === "load" && !body.by) throw new RequestError(400, "Choose at least one load.");
   if (goal === "to" && !topics && !partitions.length) throw new RequestError(400, "Choose at least one topic or partition.");
   if (OF_BROKERS.includes(goal) && goal !== "relieve" && !brokers.length) throw new RequestError(400, "Choose at least one broker.");
@@ -104,6 +115,6 @@ export function requestOf(form, { brokers, topics, partitions }) {
 
 // What the server says about its options, with the labels of the fields instead of the options of the command.
 export const inWords = (form, said) => said.replace(/--([a-z-]+)/g, (option, name) => {
-  const label = form.elements[name.replaceAll("-", "_")]?.closest("label").textContent.trim();
-  return label ? `“${label}”` : option;
+  const field = ["dir_", "dir_relieve_", "relieve_", ""].map((prefix) => form.elements[prefix + name.replaceAll("-", "_")]).find((each) => each?.closest && !each.closest("[hidden]"));
+  return field ? `“${field.closest("label").textContent.trim()}”` : option;
 });

@@ -4,23 +4,24 @@
 import { get, getNow, post } from "./api.js";
 import { ask, wholeNumber } from "./confirm.js";
 import { counted, list, rate, rateText, readRate } from "./format.js";
-import { cancelLines, limitsText, pauseLines, rollbackLines } from "./jobs.js";
+import { cancelLines, isBetweenDirs, limitsText, pauseLines, rollbackLines } from "./jobs.js";
 
 const cancelled = ({ cancelled: number, moves, refused }) =>
   `${moves ? `${counted(moves, "move")} between directories cancelled. ` : ""}${moves && !number ? "" : `${counted(number, "partition")} cancelled.`}${refused.length ? ` ${counted(refused.length, "partition")} refused: ${refused[0].message}` : ""}`;
 
-const LIMITS = ["R", "P", "L", "C", "B"];
+// The limits that a job may have.
+const limitsOf = (job) => (isBetweenDirs(job) ? ["B"] : ["R", "P", "L", "C", "B"]);
 
-// `P=20 B=2` as the body of the request: those that are not named are removed.
-function readLimits(text) {
-  const changes = Object.fromEntries(LIMITS.map((name) => [name, null]));
+// `P=20 B=2` as the body of the request: those of the `names` that are not in it are removed.
+const readLimits = (names) => (text) => {
+  const changes = Object.fromEntries(names.map((name) => [name, null]));
   for (const part of text.split(/[\s,]+/).filter(Boolean)) {
     const [, name, value] = part.toUpperCase().match(/^([A-Z])=([1-9]\d{0,8})$/) ?? [];
-    if (!LIMITS.includes(name)) throw new Error(`"${part}": expected a limit such as P=20; names are ${LIMITS.join(", ")}.`);
+    if (!names.includes(name)) throw new Error(`"${part}": expected a limit such as ${names.at(-1)}=2; ${names.length > 1 ? "names are" : "the only name is"} ${names.join(", ")}.`);
     changes[name] = Number(value);
   }
   return changes;
-}
+};
 
 export function jobActions(app) {
   const { act, attempt } = app;
@@ -61,8 +62,11 @@ export function jobActions(app) {
       const job = await jobNow(row);
       if (!job) return;
       const own = limitsText(job.limits);
-      const lines = [`Its own are ${own || "none"}. Those of the cluster apply too. Steps in flight finish.`];
-      const field = { label: "Limits, such as P=20 B=2; nothing for none", value: own, read: readLimits };
+      const names = limitsOf(job);
+      const lines = isBetweenDirs(job)
+        ? [`Its own is ${own || "none"}: so many replicas move at once in each broker, and one without a limit.`, "That of the cluster applies too. Copies in flight finish."]
+        : [`Its own are ${own || "none"}. Those of the cluster apply too. Steps in flight finish.`];
+      const field = { label: `Limits, such as ${names.length > 1 ? "P=20 B=2" : "B=2"}; nothing for none`, value: own, read: readLimits(names) };
       const answer = await ask(`Limits of job ${job.id}`, lines, "Change", field);
       if (answer) {
         const changed = limitsText(Object.entries(answer.value).map(([name, limit]) => ({ name, limit })));

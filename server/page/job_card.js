@@ -2,8 +2,8 @@
 "use strict";
 
 import { h, keyed, setAttribute, setButtons, setHidden, setText } from "./dom.js";
-import { bytes, clock, count, duration, rate, visible } from "./format.js";
-import { actionsOf, badgeOf, by, howFar, kindOf, shares } from "./jobs.js";
+import { bytes, clock, count, counted, duration, rate, visible } from "./format.js";
+import { actionsOf, badgeOf, by, howFar, kindOf, nounOf, shares } from "./jobs.js";
 import { shape } from "./svg.js";
 import { restoreText } from "./until.js";
 
@@ -11,13 +11,15 @@ const WIDTH = 1000; // of the bar, in units of its own
 
 const percent = ({ value, total }) => Math.floor((100 * value) / Math.max(1, total));
 
+const TURN = "waits for its turn";
+
 // When the job will have ended, or what is known of that.
-// `reasons` are those for which its partitions do not move. Limits are no reason not to know when it ends.
+// `reasons` are those for which its partitions do not move. Limits and turns are no reason not to know when it ends.
 function until({ copied, held, ended_ms: ended }, reasons) {
   if (ended) return `Ended at ${clock(ended)}.`;
   if (held) return `Held: ${held}.`;
   if (!copied) return "";
-  const [why] = reasons.filter(({ reason }) => !reason.startsWith("limit "));
+  const [why] = reasons.filter(({ reason }) => !reason.startsWith("limit ") && reason !== TURN);
   if (copied.seconds_left === null) return why ? `No end is known: ${why.reason}.` : "The time left is not known yet.";
   return `Ends at ${clock(Date.now() + copied.seconds_left * 1000)}, in ${duration(copied.seconds_left)}.`;
 }
@@ -26,7 +28,7 @@ const copy = ({ copied }) => (copied ? `${bytes(copied.bytes)} of ${bytes(copied
 
 // The shares of the partitions as one bar.
 function drawBar(bar, job, parts) {
-  setAttribute(bar, "aria-label", `Job ${job.id}: ${parts.map(([name, number]) => `${count(number)} ${name}`).join(", ")} of ${count(job.total)} partitions`);
+  setAttribute(bar, "aria-label", `Job ${job.id}: ${parts.map(([name, number]) => `${count(number)} ${name}`).join(", ")} of ${counted(job.total, nounOf(job))}`);
   let left = 0;
   keyed(bar, parts.map(([name]) => name), () => shape("rect", { y: 0, height: 16 })).forEach((part, place) => {
     const [name, number] = parts[place];

@@ -2,7 +2,9 @@
 "use strict";
 
 import { commandList, commandsOf } from "./commands.js";
-import { h, section } from "./dom.js";
+import { h, section, setHidden, setText } from "./dom.js";
+import { capital } from "./format.js";
+import { isBetweenDirs, nounOf } from "./jobs.js";
 import { fileLink } from "./save.js";
 
 const FILES = [
@@ -15,11 +17,15 @@ export class JobFiles {
   constructor(number, app) {
     this.commands = commandList();
     const file = ([name, text, saved]) => fileLink(app, text, `v1/jobs/${number}/${name}`, saved(number));
-    this.node = section("files", "Files and commands", h("p", { class: "actions" }, ...FILES.map(file)),
+    this.files = FILES.map(file);
+    this.node = section("files", "Files and commands", h("p", { class: "actions" }, ...this.files),
       h("details", {}, h("summary", {}, "The actions on this job as commands"), this.commands.node));
   }
 
   update(job) {
     this.commands.show(commandsOf(job));
+    // Moves between directories change no replica list: there is nothing that a plan could restore.
+    setHidden(this.files.at(-1), isBetweenDirs(job));
+    for (const [place, form] of ["CSV", "JSON"].entries()) setText(this.files[place], `${capital(nounOf(job))}s as ${form}`);
   }
 }

@@ -2,8 +2,9 @@
 "use strict";
 
 import { showMove } from "./chips.js";
-import { Pager, Table, buttons, h, named, progress, setHidden, setText } from "./dom.js";
+import { Pager, Table, buttons, h, named, progress, setHidden } from "./dom.js";
 import { bytes, count, counted, rate, time } from "./format.js";
+import { isBetweenDirs, nounOf } from "./jobs.js";
 import { stateWord } from "./partition_words.js";
 import { Rates } from "./rates.js";
 
@@ -22,24 +23,29 @@ const copied = progress((part) => ({
   label: `${bytes(part.copied ?? 0)} of ${bytes(part.bytes ?? 0)} copied of ${nameOf(part)}`,
 }));
 
-function showChange(cell, part) {
-  if (part.move) setText(cell, `${part.move.source} → ${part.move.target}`);
-  else showMove(cell, part);
-}
-
 function partTable(app, rates) {
   const cancel = (part) => ["Cancel…", `Cancel ${nameOf(part)}`, () => app.run.cancelPartition(part)];
   return new Table("parts", "Partitions of the job", [
     { label: "partition", ...named(nameOf) },
     { label: "state", text: stateWord },
-    { label: "before → after", wide: true, patch: showChange },
+    { label: "before → after", wide: true, patch: showMove },
     { label: "copied", ...copied },
     { label: "rate", number: true, text: (part) => rate(rates.of(nameOf(part))) },
-    { label: "from broker", number: true, text: (part) => (part.state === "moving" ? part.move?.broker ?? part.leader ?? "none" : "") },
+    { label: "from broker", number: true, text: (part) => (part.state === "moving" ? part.leader ?? "none" : "") },
     { label: "reason", wide: true, text: (part) => part.reason },
-    { label: "action", ...buttons((part) => (app.mayChange && ONGOING.has(part.state) && !part.move ? [cancel(part)] : [])) },
+    { label: "action", ...buttons((part) => (app.mayChange && ONGOING.has(part.state) ? [cancel(part)] : [])) },
   ], nameOf);
 }
+
+const moveTable = (rates) => new Table("parts", "Replicas of the job", [
+  { label: "replica", ...named(nameOf) },
+  { label: "state", text: stateWord },
+  { label: "from directory", wide: true, text: (part) => part.move.source },
+  { label: "to directory", wide: true, text: (part) => part.move.target },
+  { label: "copied", ...copied },
+  { label: "rate", number: true, text: (part) => rate(rates.of(nameOf(part))) },
+  { label: "reason", wide: true, text: (part) => part.reason },
+], nameOf);
 
 const STATES = ["moving", "waiting", "queued", "rolling back first", "done", "rolled back", "taken over", "topic deleted", "stopped"];
 
@@ -60,14 +66,16 @@ function filters(changed) {
 // The partitions of a job: filters, a table and its pages.
 export class Parts {
   constructor(app) {
+    this.app = app;
     this.rates = new Rates();
-    this.table = partTable(app, this.rates);
+    this.table = null; // once it is known of what kind the job is
+    this.host = h("div");
     this.pager = new Pager("parts-pages", ROWS, app.refresh);
     this.form = filters(() => {
       this.pager.offset = 0;
       app.refresh();
     });
-    this.nodes = [this.form, this.table.node, this.pager.node];
+    this.nodes = [this.form, this.host, this.pager.node];
   }
 
   // Shows the partitions of a topic.
@@ -84,12 +92,17 @@ export class Parts {
 
   show({ job, matching, partitions, read_ms: read }) {
     this.rates.add(partitions, nameOf, read);
+    if (!this.table) {
+      this.table = isBetweenDirs(job) ? moveTable(this.rates) : partTable(this.app, this.rates);
+      this.host.append(this.table.node);
+    }
     this.table.show(partitions);
+    const noun = nounOf(job);
     const last = this.pager.offset + partitions.length;
     const age = Date.now() - read > OLD_MS ? `, as of ${time(read)}` : "";
     const words = partitions.length
-      ? `${count(this.pager.offset + 1)} to ${count(last)} of ${counted(matching, "partition")}`
-      : `No partition matches, of ${counted(job.total, "partition")}`;
+      ? `${count(this.pager.offset + 1)} to ${count(last)} of ${counted(matching, noun)}`
+      : `No ${noun} matches, of ${counted(job.total, noun)}`;
     this.pager.show(words + age, last, matching);
     setHidden(this.table.node, !partitions.length);
   }

@@ -9,6 +9,11 @@ const SKIPPED = 5; // skipped partitions that a dialog names
 const endings = (job) =>
   Object.entries(job.endings).map(([ending, number]) => `${count(number)} ${ending}`).join(", ");
 
+export const isBetweenDirs = (job) => job.kind === "disks";
+
+// What the numbers of the job count.
+export const nounOf = (job) => (isBetweenDirs(job) ? "replica" : "partition");
+
 // How far the job is: bytes while they are known, else partitions that have arrived at their target.
 export function howFar(job) {
   const partitions = `${count(job.done)} of ${count(job.total)} done`;
@@ -32,7 +37,7 @@ export function stateOf(job, allPaused) {
   return `${allPaused && job.state === "running" ? "paused with everything" : job.held ? "held" : job.state}${ended}`;
 }
 
-const kind = (job) => (job.undoes ? `rollback of ${job.undoes}` : job.kind);
+const kind = (job) => (job.undoes ? `rollback of ${job.undoes}` : isBetweenDirs(job) ? "moves between directories" : job.kind);
 
 const took = (job) => duration(((job.ended_ms ?? Date.now()) - job.created_ms) / 1000);
 
@@ -61,7 +66,7 @@ export function shares(job, allPaused) {
   return [["done", job.done], ...still, ...ended].filter(([, number]) => number > 0);
 }
 
-const partitions = (job, app) => shares(job, app.status?.paused).map(([name, number]) => `${count(number)} ${name}`).join(", ");
+const partitions = (job, app) => shares(job, app.status?.paused).map(([name, number]) => `${count(number)} ${name}`).join(", ") + (isBetweenDirs(job) ? " (replicas)" : "");
 
 const badge = (of) => ({
   make(cell) {
@@ -126,28 +131,32 @@ const restorable = (job) => job.done > 0 || (job.endings.stopped ?? 0) > 0;
 
 export function pauseLines(job) {
   return [
-    job.queued ? `${counted(job.queued, "queued partition")} will not start until the job is resumed.` : "Nothing is queued: only steps in flight are left.",
-    `${counted(job.moving, "step")} in flight will finish.`,
+    job.queued ? `${counted(job.queued, `queued ${nounOf(job)}`)} will not start until the job is resumed.` : "Nothing is queued: only steps in flight are left.",
+    job.moving > 0 && `${counted(job.moving, isBetweenDirs(job) ? "copy" : "step", isBetweenDirs(job) ? "copies" : "steps")} in flight will finish.`,
     job.stalled > 0 && `${count(job.stalled)} of them make no progress now.`,
   ];
 }
 
 export function cancelLines(job, mode) {
-  const goBack = mode === "stop" ? "keep the replicas that have arrived" : "get their original replicas back";
+  const goBack = isBetweenDirs(job) ? "stay in their directories" : mode === "stop" ? "keep the replicas that have arrived" : "get their original replicas back";
+  const noun = nounOf(job);
+  const [moving, rest] = [job.moving, job.queued + job.waiting];
+  const open = [moving && counted(moving, `moving ${noun}`), rest && `${counted(rest, noun)} not moving now`].filter(Boolean);
   return [
-    `${counted(job.moving, "moving partition")} and ${counted(job.queued + job.waiting, "partition")} not moving now ${goBack}.`,
+    `${open.join(" and ")} ${goBack}.`,
     job.copied && `${bytes(job.copied.bytes)} of ${bytes(job.copied.total)} are copied.`,
-    job.done > 0 && `${counted(job.done, "partition")} at the target stay there; a rollback takes them back too.`,
+    job.done > 0 && `${counted(job.done, noun)} at the target stay there; a rollback takes them back too.`,
   ];
 }
 
 export function rollbackLines(job, preview) {
   const { skipped, examples, waiting_partitions: waits, waiting: [first] } = preview;
+  const [noun, back] = [nounOf(job), isBetweenDirs(job) ? "back to the directories of before" : "back to the original replicas"];
   return [
-    `${counted(preview.partitions, "partition")} will move ${preview.undoes ? `to the targets of job ${preview.undoes} again` : "back to the original replicas"}; ${bytes(preview.bytes)} are copied for that.`,
-    preview.unmoved > 0 && `${counted(preview.unmoved, "partition")} not moved yet will only leave job ${job.id}.`,
+    `${counted(preview.partitions, noun)} will move ${preview.undoes ? `to the targets of job ${preview.undoes} again` : back}; ${bytes(preview.bytes)} are copied for that.`,
+    preview.unmoved > 0 && `${counted(preview.unmoved, noun)} not moved yet will only leave job ${job.id}.`,
     preview.withdrawn > 0 && `${counted(preview.withdrawn, "queued partition")} will be withdrawn.`,
-    preview.unchanged > 0 && `${counted(preview.unchanged, "partition")} will not change.`,
+    preview.unchanged > 0 && `${counted(preview.unchanged, noun)} will not change.`,
     waits > 0 && `${counted(waits, "partition")} cannot arrive now; the first is ${first.topic}-${first.partition}: ${first.reason}.`,
     ...examples.slice(0, SKIPPED).map((each) => `Skipped: ${each.topic}-${each.partition}: ${each.reason}.`),
     skipped > SKIPPED && `Skipped: ${count(skipped - SKIPPED)} more.`,

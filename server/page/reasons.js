@@ -1,4 +1,4 @@
-// The reasons of partitions that do not move.
+// The reasons why partitions, and replicas between directories, do not move.
 "use strict";
 
 import { Table, setHidden, shortened } from "./dom.js";
@@ -9,7 +9,7 @@ const FIRST = 6; // reasons that are shown at once: with a limit for each broker
 // `show` takes the reasons, the most frequent first, and the number of partitions with others.
 export function reasonTable(id, caption) {
   const table = shortened(new Table(id, caption, [
-    { label: "partitions", number: true, text: (row) => count(row.partitions) },
+    { label: "how many", number: true, text: (row) => count(row.partitions) },
     { label: "reason", wide: true, text: (row) => row.reason },
   ], (row) => row.reason), FIRST, "reasons");
   return {

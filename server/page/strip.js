@@ -16,10 +16,9 @@ const shareOf = (state) => `share ${state.replaceAll(" ", "-")}`;
 
 // `choose(cell)` is called when a reader picks a cell.
 export class Strip {
-  constructor(host, { label, choose }) {
+  constructor(host, { choose }) {
     this.host = host;
     host.classList.add("strip");
-    setAttribute(host, "aria-label", label);
     this.data = null;
     this.width = 0;
     this.drawing = shape("svg", { "aria-hidden": "true" });
@@ -45,10 +44,15 @@ export class Strip {
     this.observer.observe(host);
   }
 
+  // What it shows, for screen readers.
+  name(label) {
+    setAttribute(this.host, "aria-label", label);
+  }
+
   show(data) {
     this.data = data;
     this.#draw();
-    this.#name();
+    this.#legend();
     this.cursor.refresh();
   }
 
@@ -98,7 +102,7 @@ export class Strip {
     });
   }
 
-  #name() {
+  #legend() {
     const { states, cells } = this.data;
     const numbers = states.map((_, place) => cells.reduce((sum, { counts }) => sum + counts[place], 0));
     keyed(this.legend, states, (state) => h("li", { class: shareOf(state) }))
@@ -114,10 +118,10 @@ export class Strip {
 
   #read(place) {
     const { cells, states, per_cell: size } = this.data;
-    const { topic, partition, counts } = cells[place];
+    const { topic, partition, broker, counts } = cells[place];
     const all = counts.reduce((sum, each) => sum + each, 0);
-    const first = short(`${topic}-${partition}`);
-    const name = size > 1 ? `${counted(all, "partition")} from ${first} on` : first;
+    const first = `${short(`${topic}-${partition}`)}${broker === null ? "" : ` on broker ${broker}`}`;
+    const name = size > 1 ? `${counted(all, broker === null ? "partition" : "replica")} from ${first} on` : first;
     return [name, ...states.flatMap((state, number) => (counts[number] ? [size > 1 ? `${count(counts[number])} ${state}` : state] : []))];
   }
 

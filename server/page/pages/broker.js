@@ -5,7 +5,7 @@ import { get } from "../api.js";
 import { showBasis } from "../basis.js";
 import { badge, button, crumbs, facts, meter } from "../build.js";
 import { flags, movesText, percent, planLink, sized, stateBadge } from "../broker_words.js";
-import { h, setText } from "../dom.js";
+import { h, pieces, setText } from "../dom.js";
 import { bytes, count, counted } from "../format.js";
 import { Listing } from "../listing.js";
 import { HEALTHS, STATES, partitionName } from "../partition_words.js";
@@ -92,31 +92,41 @@ function show(view, broker, basis, app) {
     ["to go", broker.going ? counted(broker.going, "replica") : null],
     ["not in sync", broker.lagging ? counted(broker.lagging, "replica") : null],
   ]));
-  view.dirs.replaceChildren(...directories(broker));
-  showActions(view, broker, app);
+  refill(view.dirs, directories(broker, app));
+  refill(view.actions, actions(view, broker, app));
 }
 
-function directories({ id, log_dirs: dirs }) {
+const nameOf = (node) => node.getAttribute("aria-label") ?? node.textContent;
+
+// Puts other children into a node; the focus stays on the control of the same name.
+function refill(node, children) {
+  const focused = node.contains(document.activeElement) ? nameOf(document.activeElement) : null;
+  node.replaceChildren(...children);
+  for (const each of node.querySelectorAll("a, button")) if (nameOf(each) === focused) each.focus({ preventScroll: true });
+}
+
+// A directory can be emptied into the others of its broker.
+const emptyLink = (broker, path) => planLink("Empty…", { goal: "empty", dirs: `${broker}:${path}` }, "", { "aria-label": `Empty the directory ${path}…` });
+
+function directories({ id, log_dirs: dirs }, app) {
   if (!dirs.length) return [h("p", { class: "soft" }, `Broker ${id} does not tell its directories.`)];
   return [h("ul", { class: "dirs" }, dirs.map(({ path, works, total, used, cordoned }) => h("li", {},
-    h("code", {}, path), " ",
-    works ? null : badge("bad", "failed"), cordoned ? badge("warn", "cordoned") : null,
-    total === null ? h("span", { class: "soft" }, works ? "size not known" : "") : meter(used, total, `${bytes(used)} of ${bytes(total)} (${percent(used, total)})`, `${path}: ${bytes(used)} of ${bytes(total)} used`))))];
+    h("span", {}, h("code", {}, pieces(path, "/")), " ", works ? null : badge("bad", "failed"), cordoned ? badge("warn", "cordoned") : null),
+    total === null ? h("span", { class: "soft" }, works ? "size not known" : "") : meter(used, total, `${bytes(used)} of ${bytes(total)} (${percent(used, total)})`, `${path}: ${bytes(used)} of ${bytes(total)} used`),
+    works && dirs.length > 1 && app.mayChange ? emptyLink(id, path) : null)))];
 }
 
-// The actions keep their nodes: the focus may be on one of them.
-function showActions(view, broker, app) {
+function actions(view, broker, app) {
   const { id } = broker;
-  const focused = view.actions.contains(document.activeElement) ? document.activeElement.textContent : null;
   const change = app.mayChange ? [
     planLink("Drain…", { goal: "drain", brokers: id }, "primary"),
     planLink("Demote…", { goal: "demote", brokers: id }),
     planLink("Relieve its disks…", { goal: "relieve", brokers: id }),
     planLink("Move replicas to it…", { goal: "add", brokers: id }),
+    broker.log_dirs.length > 1 ? planLink("Even out its directories…", { goal: "disks", brokers: id }) : null,
     placementButton(broker, app),
-  ] : [];
-  view.actions.replaceChildren(...change, button("Can it be stopped?", () => check(view, id)));
-  for (const node of view.actions.children) if (node.textContent === focused) node.focus({ preventScroll: true });
+  ].filter(Boolean) : [];
+  return [...change, button("Can it be stopped?", () => check(view, id))];
 }
 
 function placementButton(broker, app) {

@@ -9,7 +9,7 @@ import { JobCard } from "../job_card.js";
 import { JobFiles } from "../job_files.js";
 import { JobLife } from "../job_life.js";
 import { Parts } from "../job_parts.js";
-import { by, howFar, kindOf, stateOf } from "../jobs.js";
+import { by, howFar, kindOf, nounOf, stateOf } from "../jobs.js";
 import { Reader } from "../reader.js";
 import { reasonTable } from "../reasons.js";
 import { Strip } from "../strip.js";
@@ -44,11 +44,11 @@ class JobPage {
     this.gone = h("p", { id: "gone", hidden: true }, `There is no job ${number}. It may have been deleted.`);
     [this.life, this.files] = [new JobLife(number), new JobFiles(number, app)];
     const strip = h("div", { id: "strip" });
+    this.listed = section("partitions", "Partitions", strip, ...this.parts.nodes);
     this.detail = h("div", { id: "detail", hidden: true },
       this.card.node, h("section", { class: "card", "aria-label": "Summary" }, this.summary, this.reasons.node),
-      this.life.node, section("partitions", "Partitions", strip, ...this.parts.nodes), this.files.node);
-    const label = `Partitions of job ${number} in the order of their names; Enter shows those of a topic`;
-    this.strip = new Strip(strip, { label, choose: ({ topic }) => this.parts.choose(topic) });
+      this.life.node, this.listed, this.files.node);
+    this.strip = new Strip(strip, { choose: ({ topic }) => this.parts.choose(topic) });
     this.detailReader = new Reader(() => this.#loadDetail(), DETAIL_MS, LONGEST_MS);
     this.stripReader = new Reader(() => this.#loadStrip(), STRIP_MS);
     root.append(crumbs([["Jobs", "#/jobs"]], number), h("h1", { id: "detail-title", tabindex: "-1" }, `Job ${number}`), this.gone, this.detail);
@@ -90,6 +90,9 @@ class JobPage {
     this.files.update(job);
     setText(this.summary, summary(job, status.paused));
     this.reasons.show(value.reasons, value.other_reasons);
+    const what = `${capital(nounOf(job))}s`;
+    setText(this.listed.firstChild, what);
+    this.strip.name(`${what} of job ${this.number} in the order of their names; Enter shows those of a topic`);
     this.#showParts({ ...value, job });
   }
 

@@ -1,15 +1,18 @@
 // The builder of plans: choose a goal, brokers and topics; see the plan, the proof that no plan moves less, and the
 // forecast; then start or queue it as a job. The address can have the goal: ?goal=drain&brokers=7&topics=orders, or
-// &partitions=orders-0,orders-5.
+// &partitions=orders-0,orders-5, or ?goal=empty&dirs=3:/data2.
 "use strict";
 
 import { RequestError, get, post, remove, withQuery } from "../api.js";
 import { brokerTable, charts } from "../broker_figures.js";
 import { BrokerPicker } from "../broker_picker.js";
 import { facts, nameChips } from "../build.js";
+import { commandList, proposeCommand } from "../commands.js";
+import { dirCharts, dirLines, dirTable } from "../dir_figures.js";
+import { DirPicker, readDirs } from "../dir_picker.js";
 import { h, setHidden, setText } from "../dom.js";
-import { outpacedLine, rateLine, scheduledLine } from "../forecast.js";
-import { bytes, clock, count, counted, duration, rate, readRate, visible } from "../format.js";
+import { outpacedLine, rateLine, scheduledLine, spent } from "../forecast.js";
+import { bytes, capital, clock, count, counted, duration, rate, rateText, readRate, visible } from "../format.js";
 import { goalChoice, goalFields, inWords, isGoal, requestOf } from "../goals.js";
 import { Listing } from "../listing.js";
 import { partitionName } from "../partition_words.js";
@@ -28,19 +31,29 @@ function proved(number, unit, verb, isProven, least) {
   return h("span", {}, unit(number), proof && h("small", { class: isProven ? "proof" : null }, proof));
 }
 
+// How long it takes.
+const times = ({ forecast, moves }) => [
+  ["takes", forecast && moves ? spent(forecast.seconds) : null],
+  ["would end, if started now", forecast && moves && forecast.scheduled_seconds !== null ? `about ${clock(Date.now() + 1000 * forecast.scheduled_seconds)}` : null],
+];
+
 // The proposal in numbers, the proof first.
 function numbers(figures) {
-  const { forecast, moves, loads } = figures;
-  const ends = forecast && moves && forecast.scheduled_seconds !== null ? `about ${clock(Date.now() + 1000 * forecast.scheduled_seconds)}` : null;
+  const { moves, loads } = figures;
   return facts([
     ["replicas to copy", moves ? proved(moves, count, "moves", figures.fewest_moves_proven, figures.moves_bound) : "none"],
     ["bytes to copy", moves ? proved(figures.bytes, bytes, "copies", figures.fewest_bytes_proven, loads.length ? figures.bytes_bound : 0) : null],
     ["partitions that change", count(figures.partitions)],
     ["leaders that change", count(figures.leader_changes)],
-    ["takes", forecast && moves ? duration(forecast.seconds) || "less than 1 s" : null],
-    ["would end, if started now", ends],
+    ...times(figures),
   ]);
 }
+
+const dirNumbers = (disks) => facts([
+  ["replicas to move", disks.moves ? count(disks.moves) : "none"],
+  ["bytes to copy", disks.moves ? proved(disks.bytes, bytes, "as near to the goal copies", disks.fewest_bytes_proven, disks.bytes_bound) : null],
+  ...times(disks),
+]);
 
 // What a proposal does, in words.
 function lines(figures) {
@@ -52,6 +65,16 @@ function lines(figures) {
   return [...figures.summary, ...words, ...more];
 }
 
+// The throttle as an option; a wrong one is left out until it is started, which names it.
+function throttleOption(text) {
+  try {
+    const value = readRate(text);
+    return value === null ? ["--execute"] : ["--execute", "--throttle", rateText(value)];
+  } catch {
+    return ["--execute"];
+  }
+}
+
 // Enter in a field that searches is not the end of the form.
 function searching(event) {
   if (event.key === "Enter" && event.target.type === "search") event.preventDefault();
@@ -61,14 +84,17 @@ class Builder {
   constructor(root, params, app) {
     this.app = app;
     this.brokers = new BrokerPicker();
+    this.dirs = new DirPicker();
     this.topics = new TopicPicker();
     this.chips = nameChips("Chosen partitions", (name) => this.picks.remove(name), () => this.form.querySelector("#partitions-of-wizard summary"));
     this.picks = new Picks(params.partitions?.split(","), () => this.chips.show(this.picks.names));
     this.chips.show(this.picks.names);
     this.partitions = null; // the list of partitions, once it is open
     this.first = (params.brokers ?? "").split(",").filter((each) => /^\d+$/.test(each)).map(Number); // brokers of the address
-    this.brokerTable = brokerTable();
-    this.shown = null; // the proposal on the page
+    this.firstDirs = readDirs(params.dirs);
+    this.tables = { brokers: brokerTable(), dirs: dirTable() };
+    this.shown = null; // the proposal on the page,
+    this.asked = null; // and the request for it
     this.running = null; // the number of the proposal that is being computed
     root.append(h("h1", {}, "Plan"), planTabs("propose"), this.#goalForm(), this.#computing(), this.#result());
     if (isGoal(params.goal)) this.form.elements.job.value = params.goal;
@@ -82,8 +108,9 @@ class Builder {
     this.form = h("form", { id: "wizard", class: "card", hidden: true, onchange: () => this.showFields(), onkeydown: searching, onsubmit: this.app.guard(() => this.compute("v1/proposals", this.goal())) },
       goalChoice(),
       h("fieldset", { id: "topics-of-wizard" }, h("legend", {}, "2. Which topics?", h("small", { "data-not-for": "to" }, " All of them, if you choose none.")), this.chips.node, this.topics.node, this.#partitionList()),
-      h("fieldset", { id: "brokers-of-wizard", "data-for": "drain demote relieve add to repair" },
-        h("legend", {}, "3. Which brokers?", h("small", { "data-for": "repair" }, " None, or those that will come back: they keep their replicas.")), this.brokers.node),
+      h("fieldset", { id: "brokers-of-wizard", "data-for": "drain demote relieve add to repair disks" },
+        h("legend", {}, "3. Which brokers?", h("small", { "data-for": "repair" }, " None, or those that will come back: they keep their replicas."), h("small", { "data-for": "disks" }, " All of them, if you choose none.")), this.brokers.node),
+      h("fieldset", { id: "dirs-of-wizard", "data-for": "empty" }, h("legend", {}, "3. Which directories?"), this.dirs.node),
       ...goalFields(), h("p", {}, this.propose, " Nothing moves yet."));
     return this.form;
   }
@@ -129,9 +156,12 @@ class Builder {
       h("p", {}, this.startNow, paused, this.queue,
         button("again", () => this.compute(`v1/proposals/${this.shown.id}/again`), "Propose again"),
         button("save-plan", () => this.save("plan"), "Save the plan"), button("save-rollback", () => this.save("rollback"), "Save the rollback")));
+    this.start.elements.throttle.addEventListener("input", () => this.showCommand());
     this.started = h("p", { id: "started", role: "status" });
+    this.commands = commandList();
+    this.asCommand = h("details", { id: "as-command" }, h("summary", {}, "The same as a command"), this.commands.node);
     this.result = h("section", { id: "result", class: "card", "aria-labelledby": "result-title", hidden: true },
-      this.title, this.numbers, this.summary, this.charts, this.brokerTable.node, this.rest, this.start, this.started);
+      this.title, this.numbers, this.summary, this.charts, this.tables.brokers.node, this.tables.dirs.node, this.rest, this.start, this.started, this.asCommand);
     return this.result;
   }
 
@@ -149,13 +179,13 @@ class Builder {
   }
 
   async readBrokers() {
-    await this.brokers.read(this.first);
-    this.first = [];
+    this.dirs.show(await this.brokers.read(this.first), this.firstDirs);
+    this.first = this.firstDirs = [];
     setHidden(this.form, false);
   }
 
   goal() {
-    return requestOf(this.form, { brokers: this.brokers.chosen, topics: this.topics.expression, partitions: this.picks.partitions });
+    return requestOf(this.form, { brokers: this.brokers.chosen, dirs: this.dirs.chosen, topics: this.topics.expression, partitions: this.picks.partitions });
   }
 
   // ---- propose ----------------------------------------------------------------------------------------------------
@@ -185,6 +215,7 @@ class Builder {
     this.propose.disabled = true;
     setHidden(this.computing, false);
     setText(this.phase, "");
+    if (body) this.asked = body;
     try {
       const proposal = await this.ready(await post(path, body));
       if (proposal) this.show(proposal);
@@ -200,18 +231,30 @@ class Builder {
 
   show(proposal) {
     this.shown = proposal;
-    const { figures } = proposal;
-    this.numbers.replaceChildren(numbers(figures));
-    this.summary.replaceChildren(...lines(figures).map((text) => h("li", {}, visible(text))));
-    this.charts.replaceChildren(...charts(figures));
-    setText(this.rest, this.brokerTable.show(figures));
-    setHidden(this.queue, proposal.goals.includes("demote")); // Elections do not wait in the queue.
-    this.asksUntil = !figures.moves && proposal.goals[0] === "demote" && proposal.goals.length === 2;
-    setText(this.startNow, figures.moves ? `Start: copy ${counted(figures.moves, "replica")}` : this.asksUntil ? "Start…" : "Start");
-    setHidden(this.start, !figures.partitions || !this.app.mayChange);
+    const { figures, disks } = proposal;
+    const [words, drawings, table] = disks ? [dirLines(disks), dirCharts(disks), this.tables.dirs] : [lines(figures), charts(figures), this.tables.brokers];
+    this.numbers.replaceChildren(disks ? dirNumbers(disks) : numbers(figures));
+    this.summary.replaceChildren(...words.map((text) => h("li", {}, visible(capital(text)))));
+    this.charts.replaceChildren(...drawings);
+    setText(this.rest, table.show(disks ?? figures));
+    for (const each of Object.values(this.tables)) setHidden(each.node, each !== table);
+    setHidden(this.queue, disks || proposal.goals.includes("demote")); // Elections and moves between directories do not wait in the queue.
+    const { moves } = disks ?? figures;
+    this.asksUntil = !moves && proposal.goals[0] === "demote" && proposal.goals.length === 2;
+    setText(this.startNow, moves ? `Start: copy ${counted(moves, "replica")}` : this.asksUntil ? "Start…" : "Start");
+    setHidden(this.start, !(disks ? moves : figures.partitions) || !this.app.mayChange);
     this.started.replaceChildren();
+    this.showCommand();
     setHidden(this.result, false);
     this.title.focus();
+  }
+
+  // What was proposed, with the throttle of the field; nothing where the command has no such goal.
+  showCommand() {
+    const typed = this.start.elements.throttle.value;
+    const command = proposeCommand(this.asked, this.start.hidden ? null : throttleOption(typed));
+    setHidden(this.asCommand, !command);
+    this.commands.show(command ? [{ label: "Propose", command }] : []);
   }
 
   // ---- start ------------------------------------------------------------------------------------------------------

@@ -213,7 +213,13 @@ def test_moves_between_directories_and_their_cancel_have_entries(audited: Audite
     rows = [OrderedMove("foo", number, 1, "/a", "/b") for number in (0, 1)]
     ordered = told(audited.do(MoveDisks(rows, ANN, throttle=5)))
     assert ordered[:4] == ("order", "User:ann", "tool", 1)
-    assert (ordered[4]["partitions"], ordered[4]["throttle"], ordered[4]["topics"]) == (2, 5, ["foo"])
-    assert told(audited.do(CancelMoves(1, ANN))) == ("cancel", "User:ann", "tool", 1, {"cancelled": 2})
+    assert (ordered[4]["moves"], ordered[4]["throttle"], ordered[4]["topics"]) == (2, 5, ["foo"])
+    assert told(audited.do(CancelMoves(1, ANN))) == (
+        "cancel",
+        "User:ann",
+        "tool",
+        1,
+        {"moves": 2, "cancelled": 2},
+    )
     assert audited.do(CancelMoves(None, ANN)) is None
     assert audited.do(MoveDisks([rows[0]._replace(broker=9)], ANN)) is None

@@ -64,15 +64,17 @@ def reviewed(site: Site) -> Page:
 
 @pytest.fixture(scope="module")
 def busy(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Site]:
-    """A cluster with a stopped broker, a job that is rolled back, and one that moves a partition for hours.
+    """A cluster with a stopped broker, and a job that is rolled back.
 
-    Tests only look at it.
+    One more moves a partition for hours, another one a replica between directories. Tests only look at it.
     """
     hours = {"embedded.network.bytes.per.second": "10"}
     with running(tmp_path_factory.mktemp("busy"), SETTINGS | hours, browser) as site:
         site.limit(P=1)
         site.post(f"jobs/{site.submit(range(5))}/rollback")
         site.submit(range(20, 30))
+        goal = {"disks": {"empty": [{"broker": 1, "dir": "/embedded/broker-1/logs-0"}]}}
+        site.post(f"proposals/{site.post('proposals', goal)['id']}/execute", params={"throttle": 10})
         site.post("brokers/6/stop")
         yield site
 
@@ -92,8 +94,11 @@ def test_axe_finds_what_is_wrong(busy: Site) -> None:
         "#/map",
         "#/jobs",
         "#/jobs/3",
+        "#/jobs/4",
         "#/history",
         "#/plan/propose",
+        "#/plan/propose?goal=disks&brokers=1",
+        "#/plan/propose?goal=empty&dirs=1:/embedded/broker-1/logs-0",
         "#/plan",
         "#/settings",
         "#/nowhere",
@@ -128,6 +133,15 @@ def test_axe_finds_nothing_serious_in_the_dialog_of_a_partition(busy: Site) -> N
 def test_axe_finds_nothing_serious_before_a_plan_starts(busy: Site, button: str) -> None:
     page = reviewed(busy)
     assert found_in_dialog(page, button) == []
+
+
+def test_axe_finds_nothing_serious_in_a_proposal_for_directories(busy: Site) -> None:
+    page = busy.open("#/plan/propose?goal=empty&dirs=2:/embedded/broker-2/logs-0")
+    page.wait("!document.getElementById('wizard').hidden")
+    click(page, "Propose")
+    page.wait("!document.getElementById('result').hidden")
+    page.run("document.querySelector('#as-command summary').click()")
+    assert found_in_all_windows(page) == []
 
 
 def test_axe_finds_nothing_serious_after_a_plan_was_submitted(site: Site) -> None:

@@ -22,7 +22,7 @@ from server.api.resources.reviews import Review
 from server.api.resources.status import ClusterHealth, Status, Totals
 from server.api.shared.job_parts import Part
 from server.api.shared.job_rows import Job
-from server.api.shared.proposals import Proposal, ProposalFigures, ProposalRequest
+from server.api.shared.proposals import DiskFigures, Proposal, ProposalFigures, ProposalRequest
 from server.audit.detail import AuditDetail
 from server.page.files import MOVED, TYPES, WORKER, assets, document
 
@@ -122,13 +122,16 @@ def test_the_wizards_use_fields_that_exist() -> None:
     goals = re.findall(r'^  \["(\w+)", ', used["goals.js"], re.MULTILINE)
     names = re.findall(r'name: "(\w+)"|(?:choices|check|text)\("(\w+)"', used["goals.js"])
     bodies = re.findall(r"\bbody\.(\w+)", used["goals.js"])
-    of_the_page = {"job", "load", "keep"}  # They become other fields.
-    fields = {*goals, *filter(None, chain(*names)), *bodies} - of_the_page
+    of_the_page = {"job", "load", "keep", "empty"}  # They become other fields.
+    named = (each.removeprefix("dir_") for each in (*goals, *filter(None, chain(*names)), *bodies))
+    fields = {*named} - of_the_page
     assert len(fields) > 10
     assert fields <= set(ProposalRequest.__struct_fields__)
     figures = set(re.findall(r"\bfigures\.(\w+)", wizard + used["broker_figures.js"]))
     assert len(figures) > 3
     assert figures <= set(ProposalFigures.__struct_fields__)
+    disks = set(re.findall(r"\bdisks\.(\w+)", wizard))
+    assert {"moves", "bytes"} <= disks <= set(DiskFigures.__struct_fields__)
     assert set(re.findall(r"\bproposal\.(\w+)", wizard)) <= set(Proposal.__struct_fields__)
 
 

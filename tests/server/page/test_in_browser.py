@@ -348,8 +348,8 @@ def propose(page: Page, job: str, *brokers: int) -> None:
 def test_a_drain_is_proposed_with_numbers_and_started(site: Site) -> None:
     page = site.page("#/plan/propose")
     propose(page, "drain", 6)
-    assert "moves 99 replicas" in page.text("#summary")
-    assert "forecast: " in page.text("#summary")
+    assert "Moves 99 replicas" in page.text("#summary")
+    assert "Forecast: " in page.text("#summary")
     assert page.run("document.querySelectorAll('#charts svg rect').length") == 3 * 2 * 6
     assert page.text("#start-now") == "Start: copy 99 replicas"
     assert site.api.get("jobs").json()["total"] == 0

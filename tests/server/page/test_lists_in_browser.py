@@ -382,10 +382,10 @@ def test_lost_replicas_are_replaced_but_those_that_come_back(site: Site) -> None
     page.wait("document.querySelector('[name=broker]')")
     propose(page)
     assert kept_goals(site) == ["repair"]
-    assert "moves 99 replicas" in page.text("#summary")
+    assert "Moves 99 replicas" in page.text("#summary")
     page.run("document.querySelector('[name=broker][value=\"6\"]').click()")
     propose(page)
-    assert "nothing to move" in page.text("#summary")
+    assert "Nothing to move" in page.text("#summary")
 
 
 def test_a_message_names_the_field_instead_of_the_option(site: Site) -> None:
