@@ -39,6 +39,7 @@ from controller.gateway.reconciliation import submitted
 from controller.gateway.throttle import (
     broker_rates_seen,
     cordon_refused,
+    dirs_removed,
     leases_imported,
     request_throttle,
     throttle_read,
@@ -160,6 +161,7 @@ _HANDLERS: dict[type[AnyEvent], Handler[Any]] = dict(
         _handler(gateway_events.ThrottleRead, throttle_read),
         _handler(gateway_events.BrokerRatesSeen, broker_rates_seen),
         _handler(gateway_events.CordonRefused, cordon_refused),
+        _handler(gateway_events.DirsRemoved, dirs_removed),
         _handler(gateway_events.LeasesImported, leases_imported),
         _handler(events.PartitionsStored, partitions_stored),
         _handler(events.TopicStored, topic_stored),

@@ -50,6 +50,10 @@ TEXTS: Mapping[str, Schema] = {
         "type": "string",
         "pattern": "^( *[^,=]+= *[0-9]+ *(,|$))*$",
     },
+    "a list of BROKER:PATH, such as 3:/data2": {
+        "type": "string",
+        "pattern": "^( *[0-9]+:[^,\\r\\n]+(,|$))*$",
+    },
 }
 """What a config accepts -> the schema of its values."""
 

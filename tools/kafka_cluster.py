@@ -126,6 +126,17 @@ class KafkaCluster:
                 stderr=log,
             )
 
+    def log_dirs(self, node: int) -> list[str]:
+        """Return the log directories of a node. Its metadata is in the first one."""
+        return list(map(str, self._layout.data(node)))
+
+    def remove_log_dir(self, node: int, path: str) -> None:
+        """Take a directory out of the settings of a node, which follows when it starts."""
+        file = self._layout.properties(node)
+        left = ",".join(each for each in self.log_dirs(node) if each != path)
+        lines = [line for line in file.read_text().splitlines() if not line.startswith("log.dirs=")]
+        file.write_text("\n".join([*lines, f"log.dirs={left}\n"]))
+
     def kill_node(self, node: int) -> None:
         """Kill a node with SIGKILL."""
         process = self._processes.pop(node)

@@ -25,6 +25,7 @@ from backends.measuring.pace import PaceMeasurer
 from backends.measuring.sizes import CHECK_SECONDS, Received, StallWatch
 from common.clock import Clock, RealClock
 from common.tasks import cancel, in_steps, spawn
+from controller.execution.cordons import cordoned_dirs
 from controller.messages.effects import (
     BrokerCommand,
     BrokerJoined,
@@ -44,7 +45,7 @@ from controller.messages.events import (
     Stalled,
 )
 from controller.model.cluster import ResourceType, TopicPartition
-from controller.model.configs import CORDONED_LOG_DIRS, PARTITION_BYTES, PRODUCE_RATE
+from controller.model.configs import PARTITION_BYTES, PRODUCE_RATE
 from controller.model.replicas import StoredReplicas
 from controller.ports import SubmitEvent
 from controller.state.state import State
@@ -320,7 +321,7 @@ class EmbeddedBrokers:
         return EmbeddedBroker(number, log_dirs, self._replication, self._volume, self._clock.now)
 
     def _cordons(self, broker: int) -> str | None:
-        return self._state.settings.config(ResourceType.BROKER, str(broker), CORDONED_LOG_DIRS)
+        return cordoned_dirs(self._state, broker)
 
     async def _open(self, broker: EmbeddedBroker) -> BrokerRegistration:
         reporter = IsrReporter(broker, self._catch_up_again, self._connect, self._clock)

@@ -15,7 +15,8 @@ from common.backoff import RETRY_RARELY_SECONDS
 from common.clock import Clock, within
 from common.error_codes import ErrorCode, error_name
 from common.wording import some
-from controller.gateway.events import CordonRefused, ThrottleRead
+from controller.execution.cordons import EVERY_DIRECTORY
+from controller.gateway.events import CordonRefused, DirsRemoved, ThrottleRead
 from controller.gateway.throttle import throttles_to_read
 from controller.messages.effects import AlterThrottle, ReadThrottle
 from controller.model.configs import (
@@ -29,6 +30,7 @@ from controller.model.configs import (
     Resource,
     ResourceType,
 )
+from controller.model.disks import BrokerDir
 from controller.ports import SubmitEvent
 from controller.state.state import State
 from protocol.apis import ApiKey
@@ -37,7 +39,9 @@ from protocol.messages.describe_configs_request import DescribeConfigsRequest, D
 from protocol.messages.describe_configs_response import (
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,
+    DescribeConfigsResult,
 )
+from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from protocol.messages.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,
@@ -98,6 +102,8 @@ class ThrottleConfigs:
         self._alterations: deque[Changes] = deque()
         self._acknowledged: dict[Resource, Sequence[ConfigChange]] = {}
         """Acknowledged changes since the last read of the resource."""
+        self._cordoned_statically: dict[int, str] = {}
+        """Values of `cordoned.log.dirs` in the brokers' own settings, where no dynamic one replaces them."""
         self._unlisted: set[int] = set()
         """Brokers with a lease that are not in the cluster; each was logged once."""
         self._late_since: float | None = None
@@ -158,6 +164,8 @@ class ThrottleConfigs:
 
     async def reconcile(self, *, every: bool = False) -> Progress:
         """Read unconfirmed throttles, or with `every` all; submit them, and make the resulting changes."""
+        if every:
+            await self._end_cordons_of_removed()
         values, complete = await self._read(throttles_to_read(self._state, every=every))
         if values:
             altered = {
@@ -178,6 +186,23 @@ class ThrottleConfigs:
         if acknowledged:
             return Progress.ALTERED
         return Progress.DONE if complete else Progress.FAILED
+
+    async def _end_cordons_of_removed(self) -> None:
+        """Look which of the cordoned directories do not exist any more."""
+        excluded, live = self._state.settings.excluded_dirs, self._state.cluster.live
+        looks = (self._removed(broker, paths) for broker, paths in excluded.items() if broker in live)
+        removed = await asyncio.gather(*looks)
+        if gone := [each for of_broker in removed for each in of_broker]:
+            log.info("not excluded any more, since they do not exist: %s", some(gone))
+            await self._submit(DirsRemoved(gone))
+
+    async def _removed(self, broker: int, paths: Iterable[str]) -> list[BrokerDir]:
+        try:
+            answer = await self._client.ask(DescribeLogDirsRequest([]), broker)
+        except BrokerError:
+            return []
+        shown = {row.log_dir for row in answer.results}
+        return [BrokerDir(broker, path) for path in paths if shown and path not in shown]
 
     async def _read(self, resources: Sequence[Resource]) -> tuple[dict[Resource, dict[str, str]], bool]:
         """Return the values by resource, and whether all could be read."""
@@ -211,7 +236,8 @@ class ThrottleConfigs:
         """Return the throttle configs that are set, by resource, without resources that cannot be read."""
         asked = [DescribeConfigsResource(kind, name, CONFIGS[kind]) for name in names]
         try:
-            response: DescribeConfigsResponse = await self._client.ask(DescribeConfigsRequest(asked), broker)
+            request = DescribeConfigsRequest(asked, include_synonyms=broker is not None)
+            response: DescribeConfigsResponse = await self._client.ask(request, broker)
         except BrokerError as error:
             log.warning("the throttle of %s cannot be read: %s", _listed(kind, names), error)
             return {}
@@ -221,8 +247,9 @@ class ThrottleConfigs:
                 continue  # nobody has asked for it
             # A deleted topic has no throttle.
             if row.error_code in {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}:
+                self._note_static_cordon(row)
                 values[kind, row.resource_name] = {
-                    config.name: config.value or ""
+                    config.name: _set_value(config)
                     for config in row.configs
                     if self._counts(kind, row.resource_name, config)
                 }
@@ -230,6 +257,13 @@ class ThrottleConfigs:
                 why = row.error_message or f"error {row.error_code}"
                 log.warning("the throttle of %s cannot be read: %s", _listed(kind, [row.resource_name]), why)
         return values
+
+    def _note_static_cordon(self, row: DescribeConfigsResult) -> None:
+        """Remember the cordon in the broker's own settings, or that it has none."""
+        for config in row.configs:
+            if config.name == CORDONED_LOG_DIRS:
+                static = config.config_source == ConfigSource.STATIC_BROKER
+                self._cordoned_statically[int(row.resource_name)] = (config.value or "") if static else ""
 
     def _counts(self, kind: ResourceType, name: str, config: DescribeConfigsResourceResult) -> bool:
         """Whether the value is that of the resource, or of all brokers.
@@ -280,7 +314,7 @@ class ThrottleConfigs:
         failed, (kind, name) = set(resources), resources[0]
         cordon = _is_cordon(changes[kind, name])
         what = "cordon" if cordon else "throttle"
-        if cordon and not await self._cordons(int(name)):
+        if cordon and not await self._can_cordon(int(name), changes[kind, name][0].value or ""):
             return failed
         try:
             response = await self._client.ask(request, broker)
@@ -297,15 +331,20 @@ class ThrottleConfigs:
                 why = row.error_message or f"error {row.error_code}"
                 if cordon and row.error_code in REFUSALS:
                     # A metadata version before 4.3-IV0 has no cordons.
-                    await self._submit(CordonRefused(int(row.resource_name), why))
+                    value = changes[kind, name][0].value or ""
+                    await self._submit(CordonRefused(int(row.resource_name), why, value))
                 log.warning("the %s of %s cannot be set: %s", what, _listed(kind, [row.resource_name]), why)
         return failed
 
-    async def _cordons(self, broker: int) -> bool:
-        """Return whether the broker knows cordoned directories.
+    async def _can_cordon(self, broker: int, value: str) -> bool:
+        """Return whether the broker knows cordoned directories, and these can be named beside others.
 
-        An earlier Kafka accepts any config that it does not know.
+        An earlier Kafka accepts any config that it does not know. A dynamic value replaces a static one.
         """
+        if value != EVERY_DIRECTORY and (static := self._cordoned_statically.get(broker)):
+            why = f"its own settings have {CORDONED_LOG_DIRS}={static}, which another value would replace"
+            await self._submit(CordonRefused(broker, why, value))
+            return False
         try:
             answer = await self._client.ask(OUR_VERSIONS, broker)
         except BrokerError as error:
@@ -318,7 +357,7 @@ class ThrottleConfigs:
         served = {row.api_key: row.max_version for row in answer.api_keys}
         if served.get(ApiKey.DESCRIBE_LOG_DIRS, 0) >= CORDONS_VERSION:
             return True
-        await self._submit(CordonRefused(broker, "it is older than Kafka 4.3"))
+        await self._submit(CordonRefused(broker, "it is older than Kafka 4.3", value))
         return False
 
 
@@ -328,17 +367,28 @@ class _Turn(Enum):
     ADD = "add or set"
     SUBTRACT = "remove from a list"
     CORDON = "cordon"
+    UNCORDON = "end a cordon"
+
+
+def _set_value(config: DescribeConfigsResourceResult) -> str:
+    """Return the value that is set.
+
+    The value of a broker that could not apply its configs is what it goes by in their place (Kafka 4.3).
+    """
+    same_source = (each for each in config.synonyms or () if each.source == config.config_source)
+    return next((each.value for each in same_source), config.value) or ""
 
 
 def _turn_of(change: ConfigChange) -> _Turn:
     if change.config == CORDONED_LOG_DIRS:
-        return _Turn.CORDON
+        return _Turn.CORDON if _is_cordon([change]) else _Turn.UNCORDON
     return _Turn.SUBTRACT if change.op is ConfigOp.SUBTRACT else _Turn.ADD
 
 
 def _is_cordon(changes: Sequence[ConfigChange]) -> bool:
     """Whether the request was to cordon the broker."""
-    return any(change.config == CORDONED_LOG_DIRS and change.op is ConfigOp.SET for change in changes)
+    ops = {change.op for change in changes if change.config == CORDONED_LOG_DIRS}
+    return not ops.isdisjoint({ConfigOp.SET, ConfigOp.APPEND})
 
 
 def _chunks(items: Iterable[T]) -> Iterator[list[T]]:

@@ -16,6 +16,7 @@ from controller.model.configs import (
     CORDONED_LOG_DIRS,
     DISK_MOVES,
     EXCLUDED_BROKERS,
+    EXCLUDED_DIRS,
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
     HEALTH_GUARD,
@@ -152,6 +153,13 @@ def broker_ids(value: str) -> str | None:
     """Accept a list of broker ids."""
     valid = all(_BROKER_ID.fullmatch(item) and int(item) <= INT_MAX for item in list_items(value))
     return None if valid else "a list of broker ids"
+
+
+def broker_dirs(value: str) -> str | None:
+    """Accept a list of log directories, as BROKER:PATH."""
+    pairs = [item.partition(":") for item in list_items(value)]
+    valid = all(broker and path and broker_ids(broker) is None for broker, _, path in pairs)
+    return None if valid else "a list of BROKER:PATH, such as 3:/data2"
 
 
 def http_url(value: str) -> str | None:
@@ -419,6 +427,14 @@ _CLUSTER_WIDE = [
         "Brokers that get no partitions of new topics, and no new partitions, for instance because they are "
         "drained. Before a running Kafka they are cordoned, from Kafka 4.3 on.",
         broker_ids,
+    ),
+    ConfigKey(
+        EXCLUDED_DIRS,
+        ConfigType.LIST,
+        "",
+        "Log directories that get no new replicas, for instance because they are emptied, as BROKER:PATH. "
+        "Before a running Kafka they are cordoned, from Kafka 4.3 on.",
+        broker_dirs,
     ),
     ConfigKey(
         SCHEDULE,

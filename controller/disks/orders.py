@@ -2,15 +2,17 @@
 
 A job of this kind has a record for each replica. A cancel ends what has not started, and takes back what is
 under way; what has arrived stays. A rollback cancels what is left, and is a job of the inverse moves.
+Directories that are emptied get no new replicas until replicas are to stay in them, or to return to them.
 """
 
 from collections.abc import Generator, Iterable, Iterator
 
+from controller.execution.cordons import allow_dirs_again, exclude_dirs
 from controller.messages.disk_events import CancelMoves, MoveDisks, MovesReply, OrderedMove
 from controller.messages.event import Requester
 from controller.messages.job_events import RollBackJob, RollBackReply
 from controller.model.cluster import Job, JobKind
-from controller.model.disks import BrokerReplica, DiskMove, MoveStage
+from controller.model.disks import BrokerDir, BrokerReplica, DiskMove, MoveStage
 from controller.model.errors import DONE
 from controller.reassignment.move_endings import ROWS_PER_SLICE, end_move
 from controller.state.state import Decision, State
@@ -32,6 +34,7 @@ def move_disks(d: Decision, event: MoveDisks) -> Iterator[None]:
     job = _job(d, event.requester, len(event.moves))._replace(
         priority=event.priority, throttle=event.throttle, limits=event.limits, paused=event.paused
     )
+    exclude_dirs(d, event.emptied)
     yield from _open(d, job, event.moves)
     d.answer(event, MovesReply(job.id))
 
@@ -64,13 +67,16 @@ def roll_back_moves(d: Decision, event: RollBackJob, job: Job) -> Iterator[None]
     """Cancel what is left of the job, and order what has arrived back, the last row first."""
     cancelled = yield from _cancel_open(d, job.id)
     rows, skipped = [], []
+    filled: set[BrokerDir] = set()
     for row, reason in moves_back(d.state, job.id):
+        filled.add(BrokerDir(row.broker, row.target))
         if reason:
             skipped.append((row.replica.partition_key, reason))
         else:
             rows.append(row)
         if (len(rows) + len(skipped)) % ROWS_PER_SLICE == 0:
             yield
+    allow_dirs_again(d, filled)
     if not rows:
         d.answer(event, RollBackReply(DONE, 0, skipped, cancelled))
         return
@@ -90,13 +96,16 @@ def moves_back(state: State, job: int) -> Iterator[tuple[OrderedMove, str]]:
 def _cancel_open(d: Decision, job: int | None, topic: str = "") -> Generator[None, None, int]:
     """Cancel the open moves of the job (None: all) and of the topic (empty: all); return their number."""
     count = 0
+    kept: set[BrokerDir] = set()
     for seen, move in enumerate(list(d.state.disks.open.values()), 1):
         chosen = job in (None, move.job) and topic in ("", move.topic)
         if chosen and move.stage is not MoveStage.RETURNING:
             _cancel(d, move)
+            kept.add(BrokerDir(move.broker, move.source))
             count += 1
         if seen % ROWS_PER_SLICE == 0:
             yield
+    allow_dirs_again(d, kept)
     return count
 
 

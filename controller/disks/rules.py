@@ -21,7 +21,7 @@ from controller.cluster.cluster_values import too_full
 from controller.cluster.config_keys import BROKER_KEYS
 from controller.messages.disk_events import Ask, DisksSeen, MovesRefused, SeenBroker
 from controller.model.cluster import ResourceType
-from controller.model.configs import DISK_MOVES
+from controller.model.configs import CORDONED_LOG_DIRS, DISK_MOVES
 from controller.model.disks import BrokerReplica, DiskMove, MoveStage
 from controller.model.limits import UNLIMITED
 from controller.model.replicas import StoredReplica
@@ -303,5 +303,13 @@ def _asks(d: Decision, broker: int, shown: SeenBroker) -> Iterator[Ask]:
         future = shown.futures.get(replica.partition_key)
         if move.stage is MoveStage.MOVING and (future is None or future.path != move.target):
             yield Ask(replica, move.target)
-        if move.stage is MoveStage.RETURNING and disks.refused.get(replica, 0) <= d.now_ms:
+        may_return = disks.refused.get(replica, 0) <= d.now_ms and not _is_being_uncordoned(d, move, shown)
+        if move.stage is MoveStage.RETURNING and may_return:
             yield Ask(replica, move.source)
+
+
+def _is_being_uncordoned(d: Decision, move: DiskMove, shown: SeenBroker) -> bool:
+    """Whether the source is cordoned until our lease ends: meanwhile Kafka refuses a return to it."""
+    source = shown.dirs.get(move.source)
+    lease = d.state.throttle.leases.get((ResourceType.BROKER, str(move.broker), CORDONED_LOG_DIRS))
+    return source is not None and source.cordoned and lease is not None and move.source in lease.owned

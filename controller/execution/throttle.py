@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
-from controller.execution.cordons import EVERY_DIRECTORY, cordoned_brokers
+from controller.execution.cordons import wanted_cordons
 from controller.messages.effects import ConfigsChanged
 from controller.model.configs import (
     CORDONED_LOG_DIRS,
@@ -39,8 +39,8 @@ class Throttle(NamedTuple):
     followers: Mapping[str, Sequence[str]]
     paced: Mapping[int, int] = {}
     """Lower rates of single brokers."""
-    cordoned: frozenset[int] = frozenset()
-    """Brokers whose log directories are to be cordoned, with a throttle or without."""
+    cordons: Mapping[int, str] = {}
+    """Values of `cordoned.log.dirs` by broker, with a throttle or without."""
     disks: Mapping[int, int] = {}
     """Rates of moves between the log directories of brokers."""
 
@@ -48,7 +48,7 @@ class Throttle(NamedTuple):
         """Return the topics and brokers that need a value."""
         topics = {(ResourceType.TOPIC, topic) for topic in (*self.leaders, *self.followers)}
         return topics | {
-            (ResourceType.BROKER, str(broker)) for broker in {*self.brokers, *self.cordoned, *self.disks}
+            (ResourceType.BROKER, str(broker)) for broker in {*self.brokers, *self.cordons, *self.disks}
         }
 
     def configs(self, resource: Resource) -> dict[str, str]:
@@ -56,7 +56,7 @@ class Throttle(NamedTuple):
         kind, name = resource
         if kind is ResourceType.BROKER:
             rate = self.paced.get(int(name), self.rate) if int(name) in self.brokers else None
-            cordon = EVERY_DIRECTORY if int(name) in self.cordoned else ""
+            cordon = self.cordons.get(int(name), "")
             rates = dict.fromkeys(RATES, "" if rate is None else str(rate))
             return {**rates, LOG_DIRS_RATE: str(self.disks.get(int(name), "")), CORDONED_LOG_DIRS: cordon}
         sides = {LEADER_REPLICAS: self.leaders, FOLLOWER_REPLICAS: self.followers}
@@ -67,20 +67,20 @@ NO_THROTTLE = Throttle(None, (), {}, {})
 
 
 def desired_throttle(state: State) -> Throttle:
-    """Return the throttle for steps and moves in flight on an upstream, and the brokers to cordon.
+    """Return the throttle for steps and moves in flight on an upstream, and the cordons.
 
     Every broker of an entry gets the rate, because it can become the leader.
     """
-    rate, paced, cordoned = throttle_rate(state), lower_rates(state), cordoned_brokers(state)
+    rate, paced, cordons = throttle_rate(state), lower_rates(state), wanted_cordons(state)
     disks = state.disks.throttles()
     if rate is None and not paced:
-        return NO_THROTTLE._replace(cordoned=cordoned, disks=disks)
+        return NO_THROTTLE._replace(cordons=cordons, disks=disks)
     lists = {topic: throttled_replicas(state, topic) for topic in state.in_flight.by_topic}
     lists = {topic: pair for topic, pair in lists.items() if rate is not None or any(pair)}
     leaders, followers = ({topic: pair[side] for topic, pair in lists.items()} for side in (0, 1))
     entries = (entry for side in (leaders, followers) for listed in side.values() for entry in listed)
     brokers = {int(entry.partition(":")[2]) for entry in entries}
-    return Throttle(rate, brokers, leaders, followers, paced, cordoned, disks)
+    return Throttle(rate, brokers, leaders, followers, paced, cordons, disks)
 
 
 def lower_rates(state: State) -> dict[int, int]:
@@ -148,8 +148,8 @@ def owned_by(lease: ThrottleLease | None) -> list[str]:
 
 
 def set_by_others(value: str | None, lease: ThrottleLease | None) -> bool:
-    """Whether someone else has set the rate."""
-    return value is not None and value not in owned_by(lease)
+    """Whether someone else has set the rate, or a part of the list."""
+    return bool(others_entries(value, lease))
 
 
 def others_entries(value: str | None, lease: ThrottleLease | None) -> list[str]:
@@ -325,7 +325,7 @@ def _restore(d: Decision, lease: ThrottleLease) -> None:
 
 
 def throttle_leases(state: State) -> int:
-    """Return the number of leases of throttles. Those of cordons stay while brokers are excluded."""
+    """Return the number of leases of throttles. Those of cordons stay with the exclusion."""
     return sum(config != CORDONED_LOG_DIRS for _, _, config in state.throttle.leases)
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from controller.messages.event import Event
 from controller.model.configs import ConfigChange, Resource, ThrottleLease
+from controller.model.disks import BrokerDir
 from controller.model.errors import Outcome
 from controller.model.replicas import Replicas, StoredReplica, TopicPartition
 from controller.state.cluster import Disk
@@ -119,10 +120,18 @@ class ThrottleRead(Event[None]):
 
 @dataclass(frozen=True, slots=True)
 class CordonRefused(Event[None]):
-    """The upstream refuses `cordoned.log.dirs` of the broker, as before Kafka 4.3."""
+    """The upstream refuses this value of `cordoned.log.dirs` of the broker, as before Kafka 4.3."""
 
     broker: int
     reason: str
+    value: str = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class DirsRemoved(Event[None]):
+    """Brokers of the upstream do not have these log directories any more."""
+
+    dirs: Sequence[BrokerDir]
 
 
 @dataclass(frozen=True, slots=True)

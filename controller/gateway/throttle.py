@@ -9,17 +9,24 @@ no throttle behind: the records say what to remove.
 
 from collections.abc import Iterator, Sequence
 
-from controller.execution.cordons import allow_again, cordoned_brokers
+from controller.execution.cordons import EVERY_DIRECTORY, allow_again, allow_dirs_again, wanted_cordons
 from controller.execution.throttle import (
     change_list,
     desired_throttle,
     lower_rates,
     lowest_of_others,
+    others_entries,
     owned_by,
     set_by_others,
     throttle_rate,
 )
-from controller.gateway.events import BrokerRatesSeen, CordonRefused, LeasesImported, ThrottleRead
+from controller.gateway.events import (
+    BrokerRatesSeen,
+    CordonRefused,
+    DirsRemoved,
+    LeasesImported,
+    ThrottleRead,
+)
 from controller.messages.effects import AlterThrottle, ReadThrottle
 from controller.model.configs import (
     CORDONED_LOG_DIRS,
@@ -32,6 +39,7 @@ from controller.model.configs import (
     ThrottleLease,
     list_items,
 )
+from controller.model.disks import BrokerDir
 from controller.state.settings import Leased
 from controller.state.state import Decision, State
 
@@ -39,16 +47,21 @@ RESOURCES_PER_SLICE = 500
 
 
 def request_throttle(d: Decision) -> None:
-    """Request a read if a rate, the steps in flight or the brokers to cordon have changed."""
+    """Request a read if a rate, the steps in flight or the cordons have changed."""
     state = d.state
-    rate, paced, cordoned = throttle_rate(state), lower_rates(state), cordoned_brokers(state)
+    rate, paced, cordons = throttle_rate(state), lower_rates(state), wanted_cordons(state)
     touched = state.in_flight.take_changed()
     state.backlog.throttle(rate is not None or bool(paced))
-    wanted, leased = Leased(rate, paced, cordoned, state.disks.throttles()), state.throttle.leased
+    wanted, leased = Leased(rate, paced, cordons, state.disks.throttles()), state.throttle.leased
     if wanted != leased or (touched and (rate is not None or paced)):
         # First, so that the rows of the new steps wait for their throttle.
         d.effects.insert(0, ReadThrottle())
-    state.gateway.ask_cordons(cordoned - leased.cordoned)
+    if cordons != leased.cordons:
+        state.gateway.ask_cordons(
+            broker
+            for broker, value in cordons.items()
+            if not {*list_items(value)} <= {*list_items(leased.cordons.get(broker))}
+        )
     state.throttle.set_leased(wanted)
 
 
@@ -97,7 +110,10 @@ def _reconcile(
 ) -> list[ConfigChange]:
     """Return the changes of one config, and record in its lease what they set."""
     acknowledged = [change for change in acknowledged if change.config == key[2]]
-    if key[2] not in THROTTLED_REPLICAS:
+    others = others_entries(value, d.state.throttle.leases.get(key))
+    if key[2] == CORDONED_LOG_DIRS and desired == EVERY_DIRECTORY and others:
+        desired = ""  # In Kafka it stands alone.
+    if not _is_list(key[2], desired, others):
         deleted = any(change.op is ConfigOp.DELETE for change in acknowledged)
         return _reconcile_value(d, key, value, desired, deleted=deleted)
     subtracted = [
@@ -107,6 +123,12 @@ def _reconcile(
         for entry in list_items(change.value)
     ]
     return _reconcile_list(d, key, value, desired, subtracted)
+
+
+def _is_list(config: str, desired: str, others: Sequence[str]) -> bool:
+    """Whether entries of the config are added and removed: of cordons, where directories are named."""
+    named = bool(others) or desired not in {"", EVERY_DIRECTORY}
+    return config in THROTTLED_REPLICAS or (config == CORDONED_LOG_DIRS and named)
 
 
 def _reconcile_value(
@@ -158,10 +180,26 @@ def _disown(d: Decision, key: ConfigName) -> None:
 
 
 def cordon_refused(d: Decision, event: CordonRefused) -> None:
-    """Do without the cordon of the broker until it is excluded again. Nothing was set."""
+    """Do without this cordon of the broker until it is asked for again. Nothing was set."""
     d.state.gateway.refuse_cordon(event.broker, event.reason)
-    allow_again(d, [event.broker])
-    _disown(d, (ResourceType.BROKER, str(event.broker), CORDONED_LOG_DIRS))
+    refused = list_items(event.value)
+    if EVERY_DIRECTORY in refused:
+        allow_again(d, [event.broker])
+    allow_dirs_again(d, [BrokerDir(event.broker, path) for path in refused])
+    key = (ResourceType.BROKER, str(event.broker), CORDONED_LOG_DIRS)
+    owned = [entry for entry in owned_by(d.state.throttle.leases.get(key)) if entry not in refused]
+    if owned:
+        _own(d, key, owned)
+    else:
+        _disown(d, key)
+
+
+def dirs_removed(d: Decision, event: DirsRemoved) -> None:
+    """End the cordons of directories that do not exist.
+
+    A broker that has one ignores all of its dynamic configs (Kafka: KafkaConfig.validateCordonedLogDirs).
+    """
+    allow_dirs_again(d, event.dirs)
 
 
 def broker_rates_seen(d: Decision, event: BrokerRatesSeen) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from controller.messages.event import UNKNOWN_REQUESTER, Event, Requester
-from controller.model.disks import BrokerReplica
+from controller.model.disks import BrokerDir, BrokerReplica
 from controller.model.limits import NO_LIMITS, PlanLimits
 from controller.model.replicas import TopicPartition
 
@@ -47,6 +47,8 @@ class MoveDisks(Event[MovesReply]):
     limits: PlanLimits = NO_LIMITS
     """Of these, B counts: the replicas that move at once in one broker."""
     paused: bool = False
+    emptied: Sequence[BrokerDir] = ()
+    """Directories that get no new replicas from now on."""
 
 
 @dataclass(frozen=True, slots=True)

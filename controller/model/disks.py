@@ -1,8 +1,10 @@
 """The record of a move of one replica from one log directory of its broker to another (KIP-113)."""
 
+from collections.abc import Iterable
 from enum import IntEnum
 from typing import NamedTuple
 
+from controller.model.configs import list_items
 from controller.model.jobs import Ending
 from controller.model.replicas import TopicPartition
 
@@ -24,6 +26,30 @@ class BrokerReplica(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition} on broker {self.broker}"
+
+
+class BrokerDir(NamedTuple):
+    """A log directory of a broker. As text it is BROKER:PATH."""
+
+    broker: int
+    path: str
+
+    def __str__(self) -> str:
+        return f"{self.broker}:{self.path}"
+
+
+def read_dirs(value: str | None) -> list[BrokerDir]:
+    """Return the directories that a valid list of BROKER:PATH names; none for None."""
+    items = (item.partition(":") for item in list_items(value))
+    return [BrokerDir(int(broker), path) for broker, _, path in items]
+
+
+def paths_by_broker(dirs: Iterable[BrokerDir]) -> dict[int, list[str]]:
+    """Return the paths of the directories by broker."""
+    paths: dict[int, list[str]] = {}
+    for broker, path in dirs:
+        paths.setdefault(broker, []).append(path)
+    return paths
 
 
 class MoveStage(IntEnum):

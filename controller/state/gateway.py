@@ -7,7 +7,7 @@ a list that the partition has had within that time proves nothing; any other lis
 says needs no such care: its list of reassignments, and its answers to rows.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -258,7 +258,7 @@ class GatewayState:
         """The upstream does not cordon the broker."""
         self.cordon_refusals[broker] = reason
 
-    def ask_cordons(self, brokers: Collection[int]) -> None:
+    def ask_cordons(self, brokers: Iterable[int]) -> None:
         """The upstream is asked to cordon these brokers, again if it has refused before."""
         for broker in self.cordon_refusals.keys() & set(brokers):
             del self.cordon_refusals[broker]

@@ -3,7 +3,7 @@
 Keys: `controller.cluster.config_keys`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ from controller.model.cluster import Config, ResourceType, ThrottleLease
 from controller.model.configs import (
     CANCEL_MODE,
     EXCLUDED_BROKERS,
+    EXCLUDED_DIRS,
     MIN_ISR,
     RATES,
     SCHEDULE,
@@ -19,6 +20,7 @@ from controller.model.configs import (
     ConfigName,
     list_items,
 )
+from controller.model.disks import paths_by_broker, read_dirs
 from controller.pace.history import History
 from controller.pace.pacer import Pacer
 from controller.pace.readings import PaceSettings
@@ -46,6 +48,8 @@ class SettingsState:
     topic_min_isr: dict[str, int] = field(default_factory=dict)
     """`min.insync.replicas` of the topics on which it is set."""
     default_min_isr: int = 1
+    excluded_dirs: Mapping[int, Collection[str]] = field(default_factory=dict)
+    """By broker, the log directories that get no new replicas (`reassignment.excluded.dirs`)."""
     schedule: Schedule | None = None
     opening: Opening = ANY_TIME
     """What the schedule permits. Each decision that needs it brings it up to date."""
@@ -137,6 +141,7 @@ class SettingsState:
         elif name == CLUSTER_DEFAULT:
             configs = self.cluster_configs
             self.default_min_isr = int(configs.get(MIN_ISR, 1))
+            self.excluded_dirs = paths_by_broker(read_dirs(configs.get(EXCLUDED_DIRS)))
             text = configs.get(SCHEDULE, "").strip()
             schedule = read_schedule(text, self.zones) if text else None
             if schedule != self.schedule:
@@ -149,8 +154,8 @@ class Leased(NamedTuple):
     rate: int | None = None
     paced: Mapping[int, int] = {}
     """Rates of pace by broker."""
-    cordoned: frozenset[int] = frozenset()
-    """Brokers of an upstream that are to be cordoned."""
+    cordons: Mapping[int, str] = {}
+    """Values of `cordoned.log.dirs` by broker of an upstream."""
     disks: Mapping[int, int] = {}
     """Rates of moves between log directories by broker."""
 
@@ -183,7 +188,7 @@ class ThrottleState(JobRates):
             self.rates[0] = rate
 
     def set_leased(self, leased: Leased) -> None:
-        """The leases are made for these rates and cordoned brokers."""
+        """The leases are made for these rates and cordons."""
         self.leased = leased
 
     def set_paced(self, rates: Mapping[int, int]) -> None:

@@ -1,11 +1,13 @@
-"""The command `placement`: brokers that new partitions are not placed on."""
+"""The command `placement`: brokers and log directories that nothing new is placed on."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from common.wording import as_json
+from controller.cluster.config_keys import broker_dirs
+from controller.model.disks import BrokerDir, read_dirs
 from planner.proposing import read_broker_ids
 from reassignd.commands.completion import broker_numbers
 from reassignd.commands.help import examples
@@ -16,45 +18,68 @@ if TYPE_CHECKING:
     from reassignd.client import Client
 
 
-def _brokers(_: click.Context, __: click.Parameter, text: str | None) -> list[int]:
+class Places(NamedTuple):
+    """Brokers, and log directories."""
+
+    brokers: Sequence[int] = ()
+    dirs: Sequence[BrokerDir] = ()
+
+
+def _places(_: click.Context, __: click.Parameter, text: str | None) -> Places:
+    items = [] if text is None else text.split(",")
+    brokers, dirs = (",".join(item for item in items if (":" in item) is named) for named in (False, True))
+    if expected := broker_dirs(dirs):
+        raise click.BadParameter(f"'{text}', expected broker ids and {expected}")
     try:
-        return [] if text is None else read_broker_ids(text)
+        return Places(read_broker_ids(brokers) if brokers else (), read_dirs(dirs))
     except ValueError as error:
         raise click.BadParameter(f"'{text}', {error}") from error
 
 
-@click.command(epilog=examples("reassignd placement --exclude 3,4", "reassignd placement --allow 3"))
+@click.command(epilog=examples("reassignd placement --exclude 3,4", "reassignd placement --allow 3:/data2"))
 @click.option(
     "--exclude",
-    metavar="ID,ID,...",
-    callback=_brokers,
+    metavar="ID,ID:DIR,...",
+    callback=_places,
     shell_complete=broker_numbers,
-    help="Place no new partitions on these.",
+    help="Place nothing new on these.",
 )
 @click.option(
     "--allow",
-    metavar="ID,ID,...",
-    callback=_brokers,
+    metavar="ID,ID:DIR,...",
+    callback=_places,
     shell_complete=broker_numbers,
-    help="Place partitions on these again.",
+    help="Place partitions and replicas on these again.",
 )
 @FORMAT
 @with_client
-def placement(client: "Client", output_format: str, exclude: Sequence[int], allow: Sequence[int]) -> None:
-    """Show or change the brokers that new partitions are not placed on.
+def placement(client: "Client", output_format: str, exclude: Places, allow: Places) -> None:
+    """Show or change the brokers and log directories that nothing new is placed on.
 
-    `propose drain --execute` excludes the drained brokers, and `propose add --execute` ends it. It is
-    durable.
+    `propose drain --execute` excludes the drained brokers, and `propose add --execute` ends it;
+    `propose disks --empty BROKER:DIR --execute` excludes the emptied directories. It is durable.
     """
-    if exclude or allow:
-        answer = client.post("/v1/placement", {"exclude": exclude, "allow": allow})
+    if any((*exclude, *allow)):
+        answer = client.post("/v1/placement", _body("exclude", exclude) | _body("allow", allow))
     else:
         answer = client.get("/v1/placement")
     for note in answer["notes"]:
         echo(f"reassignd: {note}", err=True)
     if output_format == JSON:
         echo(as_json(answer))
-    elif answer["excluded"]:
+    else:
+        _show(answer)
+
+
+def _body(name: str, places: Places) -> dict[str, Any]:
+    dirs = [{"broker": broker, "dir": path} for broker, path in places.dirs]
+    return {name: places.brokers, f"{name}_dirs": dirs}
+
+
+def _show(answer: Mapping[str, Any]) -> None:
+    if answer["excluded"]:
         echo(f"New partitions are not placed on: {', '.join(map(str, answer['excluded']))}")
     else:
         echo("New partitions can be placed on all brokers.")
+    if dirs := [f"{each['broker']}:{each['dir']}" for each in answer["excluded_dirs"]]:
+        echo(f"New replicas are not placed in: {', '.join(dirs)}")

@@ -8,6 +8,7 @@ import click
 from common.wording import as_json, counted
 from planner.disk_proposing import propose_disks, read_disk_goal
 from planner.proposals.disks.disk_text import HEAD, as_dict, dir_rows, summary
+from planner.proposals.disks.goal import BrokerDir
 from planner.proposals.disks.plan_text import plan_json, rollback_json
 from planner.proposals.disks.result import DiskProposal, PartialDisksError
 from reassignd.commands.cluster_source import Source
@@ -48,7 +49,7 @@ def disks(
         echo(f"\n{files.output}: {moves}; execute it with kafka-reassign-partitions.sh")
     if not execution.execute or not proposal.moves:
         return 0
-    return _execute(client, proposal, execution, output_format)
+    return _execute(client, proposal, goal.empty, execution, output_format)
 
 
 def check_execution(execution: Execution, *, spark: bool) -> None:
@@ -60,21 +61,35 @@ def check_execution(execution: Execution, *, spark: bool) -> None:
         raise click.UsageError("disks reads the cluster without Spark: leave out --master and --remote")
 
 
-def _execute(client: "Client", proposal: DiskProposal, execution: Execution, output_format: str) -> int:
+def _execute(
+    client: "Client",
+    proposal: DiskProposal,
+    emptied: Sequence[BrokerDir],
+    execution: Execution,
+    output_format: str,
+) -> int:
     """Order the moves as a job, and wait for its end if asked for; return the exit code."""
     answer = client.post(
         "/v1/disk-moves",
-        {"moves": [each._asdict() for each in proposal.moves]},
+        {
+            "moves": [each._asdict() for each in proposal.moves],
+            "emptied": [{"broker": broker, "dir": path} for broker, path in emptied],
+        },
         throttle=execution.throttle,
         limits=execution.limits,
         paused=execution.paused or None,
     )
     job = answer["job"]
+    for note in answer["notes"]:
+        echo(f"reassignd: {note}", err=True)
     if output_format == JSON:
         echo(as_json(answer))
     else:
         replicas = counted(answer["accepted"], "replica")
         echo(f"\nJob {job}: {replicas} accepted. `reassignd rollback {job}` moves them back.")
+        if emptied and not answer["notes"]:
+            dirs = ",".join(f"{broker}:{path}" for broker, path in emptied)
+            echo(f"Nothing new is placed in {dirs}; `reassignd placement --allow {dirs}` ends that.")
     if not execution.wait:
         return 0
 

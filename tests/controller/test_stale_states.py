@@ -11,6 +11,7 @@ from controller import machine
 from controller.gateway.events import (
     BrokerRatesSeen,
     CordonRefused,
+    DirsRemoved,
     LeasesImported,
     Measured,
     Submitted,
@@ -87,7 +88,7 @@ from controller.messages.task_events import TaskEnded
 from controller.model.access import Acl, AclFilter, Operation, PatternType, Permission, ResourceKind
 from controller.model.cluster import Broker, Partition, ResourceType, Topic
 from controller.model.configs import LEADER_RATE, LEADER_REPLICAS, ConfigChange, ConfigOp, ThrottleLease
-from controller.model.disks import BrokerReplica
+from controller.model.disks import BrokerDir, BrokerReplica
 from controller.model.errors import Outcome
 from controller.model.held_requests import HeldRequest
 from controller.model.jobs import PlannedStep
@@ -203,6 +204,7 @@ EVENTS: list[AnyEvent] = [
     TopicConfigsSeen({"bar": {"min.insync.replicas": "2"}, "foo": {"min.insync.replicas": None}}),
     BrokerRatesSeen({3: {LEADER_RATE: "5"}, 99: {LEADER_RATE: "5"}}),
     CordonRefused(3, "it is older"),
+    DirsRemoved([BrokerDir(3, "/a")]),
     LeasesImported([ThrottleLease(ResourceType.TOPIC, "foo", LEADER_REPLICAS, "0:3", None)]),
     ThrottleRead(
         {(ResourceType.TOPIC, "foo"): {LEADER_REPLICAS: "0:3,7:7"}, (ResourceType.BROKER, "3"): {}}, {}

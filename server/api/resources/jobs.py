@@ -74,7 +74,10 @@ class Accepted(Struct):
     refused: list[Refused]
     notes: Annotated[
         list[str],
-        Meta(description="Brokers of a proposal that Kafka does not cordon, or still cordons (KIP-1066)."),
+        Meta(
+            description="Brokers and log directories of a proposal that Kafka does not cordon, or still "
+            "cordons (KIP-1066)."
+        ),
     ]
     rollback: Annotated[Plan, Meta(description="The plan that restores the present replicas.")]
 

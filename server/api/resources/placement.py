@@ -1,16 +1,18 @@
-"""`/v1/placement`: the brokers that new partitions are not placed on, such as drained ones."""
+"""`/v1/placement`: the brokers and log directories that get nothing new, such as drained ones."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Annotated
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from controller.model.configs import EXCLUDED_BROKERS, ConfigChange, ConfigOp
+from controller.model.configs import EXCLUDED_BROKERS, EXCLUDED_DIRS, ConfigChange, ConfigOp
+from controller.model.disks import BrokerDir
 from server.api.shared.call import Call, Endpoint
 from server.api.shared.cluster_configs import alter_cluster_configs
-from server.api.shared.cordons import follow_cordons
+from server.api.shared.cordons import can_exclude_dirs, follow_cordons, follow_dirs
 from server.api.shared.errors import HttpError
+from server.api.shared.proposals import NamedDir
 
 
 class PlacementBroker(Struct):
@@ -25,69 +27,98 @@ class Placement(Struct):
     """The brokers, and those that new partitions are not placed on."""
 
     excluded: list[int]
+    excluded_dirs: Annotated[list[NamedDir], Meta(description="Log directories that get no new replicas.")]
     brokers: list[PlacementBroker]
     notes: Annotated[
         list[str],
         Meta(
             description="After a change before a running Kafka: a line for each broker that Kafka does not "
-            "cordon, or still cordons (KIP-1066)."
+            "cordon, or still cordons (KIP-1066), and for its directories."
         ),
     ] = []
 
 
 class PlacementChange(Struct):
-    """Changes of the excluded brokers."""
+    """Changes of the excluded brokers and directories."""
 
     exclude: Annotated[list[int], Meta(description="Brokers to exclude.")] = []
     allow: Annotated[list[int], Meta(description="Brokers that are not excluded any more.")] = []
+    exclude_dirs: Annotated[list[NamedDir], Meta(description="Log directories to exclude.")] = []
+    allow_dirs: Annotated[
+        list[NamedDir], Meta(description="Log directories that are not excluded any more.")
+    ] = []
 
 
 async def placement(call: Call) -> Placement:
-    """Return the brokers, and the excluded ones of them."""
+    """Return the brokers, and what is excluded of them."""
     state = call.state
     brokers = [
         PlacementBroker(number, broker.rack, number in state.cluster.live)
         for number, broker in sorted(state.cluster.brokers.items())
     ]
-    return Placement(sorted(state.settings.excluded_brokers), brokers)
+    dirs = [
+        NamedDir(broker, path)
+        for broker, paths in sorted(state.settings.excluded_dirs.items())
+        for path in sorted(paths)
+    ]
+    return Placement(sorted(state.settings.excluded_brokers), dirs, brokers)
 
 
 async def change(call: Call) -> Placement:
-    """Exclude brokers, or end their exclusion.
+    """Exclude brokers and log directories, or end their exclusion.
 
-    It is durable, and applies to partitions that are created later.
+    It is durable, and applies to replicas that are created later.
     """
     body, state = await call.body(PlacementChange), call.state
-    for broker in body.exclude:
+    for broker in [*body.exclude, *(each.broker for each in body.exclude_dirs)]:
         if broker not in state.cluster.brokers:
             raise HttpError(404, f"There is no broker {broker}.")
     if both := sorted({*body.exclude} & {*body.allow}):
         raise HttpError(400, f"broker {both[0]} is in both lists")
+    exclude, allow = _dirs(body.exclude_dirs), _dirs(body.allow_dirs)
+    if twice := sorted({*exclude} & {*allow}):
+        raise HttpError(400, f"{twice[0]} is in both lists")
     await alter_excluded(call, body.exclude, body.allow)
+    await _alter(call, EXCLUDED_DIRS, exclude if can_exclude_dirs(call) else (), allow)
     notes = await follow_cordons(call, body.exclude, body.allow)
+    notes += await follow_dirs(call, exclude, allow)
     return replace(await placement(call), notes=notes)
 
 
+def _dirs(named: Iterable[NamedDir]) -> list[BrokerDir]:
+    return [BrokerDir(each.broker, each.dir) for each in named]
+
+
 async def alter_excluded(call: Call, exclude: Collection[int], allow: Collection[int]) -> None:
-    """Change the excluded brokers, as single items: concurrent changes are not lost."""
-    for op, brokers in ((ConfigOp.APPEND, exclude), (ConfigOp.SUBTRACT, allow)):
-        if brokers:
-            value = ",".join(map(str, sorted(brokers)))
-            await alter_cluster_configs(call, [ConfigChange(EXCLUDED_BROKERS, op, value)])
+    """Change the excluded brokers."""
+    await _alter(call, EXCLUDED_BROKERS, exclude, allow)
+
+
+async def _alter(
+    call: Call,
+    config: str,
+    exclude: Collection[int] | Collection[BrokerDir],
+    allow: Collection[int] | Collection[BrokerDir],
+) -> None:
+    """Change a list of what is excluded, as single items: concurrent changes are not lost."""
+    for op, items in ((ConfigOp.APPEND, exclude), (ConfigOp.SUBTRACT, allow)):
+        if items:
+            value = ",".join(str(each) for each in sorted(items))
+            await alter_cluster_configs(call, [ConfigChange(config, op, value)])
 
 
 ENDPOINTS = (
     Endpoint(
         "GET",
         "/v1/placement",
-        "Get the brokers, and those that new partitions are not placed on.",
+        "Get the brokers, and those that nothing new is placed on, and such log directories.",
         placement,
         Placement,
     ),
     Endpoint(
         "POST",
         "/v1/placement",
-        "Exclude brokers from the placement of new partitions, or end their exclusion.",
+        "Exclude brokers and log directories from the placement of new replicas, or end that.",
         change,
         Placement,
         PlacementChange,

@@ -179,8 +179,9 @@ async def _submit_moves(call: Call, kept: Kept, options: JobOptions) -> Response
     if not moves:
         raise HttpError(409, f"Proposal {kept.id} changes nothing.")
     await call.refresh()
-    kept.job = await order_moves(call, moves, order_of(call, options))
-    return json_response(Accepted(kept.job, len(moves), 0, [], [], Plan(partitions=[])), 202)
+    emptied = kept.request.disks.empty if kept.request.disks is not None else []
+    kept.job, notes = await order_moves(call, moves, order_of(call, options, emptied))
+    return json_response(Accepted(kept.job, len(moves), 0, [], list(notes), Plan(partitions=[])), 202)
 
 
 def moves_of(kept: Kept) -> list[WantedMove]:

@@ -20,6 +20,7 @@ from controller.views import disk_moves as views
 from controller.views.jobs import PartState
 from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
 from server.api.shared.call import Call
+from server.api.shared.cordons import can_exclude_dirs, follow_dirs
 from server.api.shared.directories import Place, read_directories, requests_about
 from server.api.shared.errors import HttpError
 from server.api.shared.job_parts import DirectoryMove, Part, PartSort, PartsPage, is_in_progress_order
@@ -50,15 +51,25 @@ class WantedMove(Struct, forbid_unknown_fields=True):
 _Places = dict[BrokerReplica, Place]
 
 
-async def order_moves(call: Call, moves: Sequence[WantedMove], event: MoveDisks) -> int:
-    """Order the moves, as the fields of the event say, and return the job.
+class OrderedJob(NamedTuple):
+    """The job of moves, and a line for each broker whose emptied directories can get new replicas."""
+
+    job: int
+    notes: Sequence[str]
+
+
+async def order_moves(call: Call, moves: Sequence[WantedMove], event: MoveDisks) -> OrderedJob:
+    """Order the moves, as the fields of the event say, and wait until what is emptied is cordoned.
 
     Each replica must be in its source now. Raises HttpError that names what is wrong.
     """
-    reply = await call.submit(replace(event, moves=await located(call, moves)))
+    order = replace(event, moves=await located(call, moves))
+    if not can_exclude_dirs(call):
+        order = replace(order, emptied=())
+    reply = await call.submit(order)
     if reply.refused:
         raise HttpError(422, some([f"{replica}: {why}" for replica, why in reply.refused], NAMED, "; "))
-    return reply.job
+    return OrderedJob(reply.job, await follow_dirs(call, event.emptied))
 
 
 async def located(call: Call, moves: Sequence[WantedMove]) -> list[OrderedMove]:

@@ -10,6 +10,7 @@ from protocol.messages.describe_configs_response import (
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,
     DescribeConfigsResult,
+    DescribeConfigsSynonym,
 )
 from protocol.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
 from protocol.messages.incremental_alter_configs_response import (
@@ -19,7 +20,7 @@ from protocol.messages.incremental_alter_configs_response import (
 from tests.backends.upstream.scripted import Scripted
 
 SET_ON_IT = {ResourceType.TOPIC: 1, ResourceType.BROKER: 2}
-CLUSTER_WIDE, DEFAULT = 3, 5
+CLUSTER_WIDE, STATIC, DEFAULT = 3, 4, 5
 
 
 class Configured(Scripted):
@@ -34,6 +35,10 @@ class Configured(Scripted):
         self.defaults: dict[str, str] = {}
         self.cluster_wide: dict[str, str] = {}
         """Dynamic configs of all brokers."""
+        self.own_settings: dict[str, str] = {}
+        """Configs in the brokers' own files."""
+        self.unapplied: set[str] = set()
+        """Configs that brokers could not apply: they show them as synonyms of an empty value."""
         self.dead: set[int] = set()
         self.shown: dict[tuple[int, str], dict[str, str]] | None = None
         """What brokers return instead of `values` while their metadata lags."""
@@ -67,13 +72,21 @@ class Configured(Scripted):
         shown = self.shown
         own = self.of(ResourceType(kind), name) if shown is None else shown.get((kind, name), {})
         source = SET_ON_IT[ResourceType(kind)]
-        rows = [DescribeConfigsResourceResult(c, v, config_source=source) for c, v in own.items()]
+        rows = [self._own(c, v, source) for c, v in own.items()]
         common = self.cluster_wide if kind == ResourceType.BROKER else {}
         common = {c: v for c, v in common.items() if c not in own}
         rows += [DescribeConfigsResourceResult(c, v, config_source=CLUSTER_WIDE) for c, v in common.items()]
+        static = self.own_settings if kind == ResourceType.BROKER else {}
+        static = {c: v for c, v in static.items() if c not in own and c not in common}
+        rows += [DescribeConfigsResourceResult(c, v, config_source=STATIC) for c, v in static.items()]
         defaults = {c: v for c, v in self.defaults.items() if c not in own and c not in common}
         rows += [DescribeConfigsResourceResult(c, v, config_source=DEFAULT) for c, v in defaults.items()]
         return DescribeConfigsResult(0, None, kind, name, rows)
+
+    def _own(self, name: str, value: str, source: int) -> DescribeConfigsResourceResult:
+        shown = "" if name in self.unapplied else value
+        synonyms = [DescribeConfigsSynonym(name, value, source)]
+        return DescribeConfigsResourceResult(name, shown, config_source=source, synonyms=synonyms)
 
     def _alter(self, request: IncrementalAlterConfigsRequest, broker: int | None) -> Any:
         if broker in self.dead:

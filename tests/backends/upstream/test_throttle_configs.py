@@ -1,9 +1,10 @@
 import asyncio
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from backends.client.errors import RequestLostError
+from backends.client.errors import RequestLostError, UnreachableError
 from backends.memory import MemoryStore
 from backends.sqlite.datadir import StoreError
 from backends.upstream.throttle_configs import (
@@ -23,9 +24,11 @@ from controller.messages.event import Event, Reply
 from controller.model.cluster import Broker, Deleted
 from controller.model.configs import (
     CORDONED_LOG_DIRS,
+    EXCLUDED_DIRS,
     FOLLOWER_REPLICAS,
     LEADER_REPLICAS,
     RATES,
+    Config,
     ResourceType,
     ThrottleLease,
 )
@@ -36,6 +39,8 @@ from protocol.messages.api_versions_request import ApiVersionsRequest
 from protocol.messages.api_versions_response import ApiVersion, ApiVersionsResponse
 from protocol.messages.describe_configs_request import DescribeConfigsRequest
 from protocol.messages.describe_configs_response import DescribeConfigsResponse, DescribeConfigsResult
+from protocol.messages.describe_log_dirs_request import DescribeLogDirsRequest
+from protocol.messages.describe_log_dirs_response import DescribeLogDirsResponse, DescribeLogDirsResult
 from protocol.messages.incremental_alter_configs_request import IncrementalAlterConfigsRequest
 from protocol.messages.incremental_alter_configs_response import (
     AlterConfigsResourceResponse,
@@ -114,7 +119,7 @@ async def test_a_throttle_is_set_and_removed(rig: Rig) -> None:
     assert_clean(rig)
 
 
-CORDONED = NO_THROTTLE._replace(cordoned=frozenset({2}))
+CORDONED = NO_THROTTLE._replace(cordons={2: "*"})
 
 
 def serving(rig: Rig, version: int) -> None:
@@ -139,10 +144,77 @@ async def test_a_cordon_outlives_a_crash_and_is_removed_after_it(rig: Rig) -> No
     assert_clean(later)
 
 
+OF_DIRS = NO_THROTTLE._replace(cordons={2: "/a,/b"})
+
+
+async def test_directories_are_cordoned_beside_those_of_others(rig: Rig) -> None:
+    serving(rig, 5)
+    rig.upstream.broker(2)[CORDONED_LOG_DIRS] = "/old"
+    assert await rig.apply(OF_DIRS)
+    assert rig.upstream.broker(2) == {CORDONED_LOG_DIRS: "/old,/a,/b"}
+    later = rig.again()
+    assert await later.apply(NO_THROTTLE._replace(cordons={2: "/b"}))
+    assert rig.upstream.broker(2) == {CORDONED_LOG_DIRS: "/old,/b"}
+    assert await later.apply(NO_THROTTLE)
+    assert rig.upstream.broker(2) == {CORDONED_LOG_DIRS: "/old"}
+    assert later.state.throttle.leases == {}
+
+
+async def test_what_is_set_counts_where_a_broker_could_not_apply_it(rig: Rig) -> None:
+    serving(rig, 5)
+    rig.upstream.broker(2)[CORDONED_LOG_DIRS] = "/old"
+    await rig.apply(OF_DIRS)
+    rig.upstream.unapplied = {CORDONED_LOG_DIRS}
+    assert await rig.apply(NO_THROTTLE)
+    assert rig.upstream.broker(2) == {CORDONED_LOG_DIRS: "/old"}
+
+
+async def test_one_directory_replaces_another(rig: Rig) -> None:
+    serving(rig, 5)
+    await rig.apply(NO_THROTTLE._replace(cordons={2: "/a"}))
+    assert await rig.apply(NO_THROTTLE._replace(cordons={2: "/b"}))
+    assert rig.upstream.broker(2) == {CORDONED_LOG_DIRS: "/b"}
+
+
+async def test_cordons_of_the_settings_of_a_broker_are_not_replaced(rig: Rig) -> None:
+    """Kafka does not add to a value of server.properties: a dynamic value replaces it."""
+    serving(rig, 5)
+    rig.upstream.own_settings = {CORDONED_LOG_DIRS: "/old"}
+    await rig.apply(OF_DIRS)
+    [reason] = rig.state.gateway.cordon_refusals.values()
+    assert reason == "its own settings have cordoned.log.dirs=/old, which another value would replace"
+    assert await rig.apply(CORDONED)
+    assert rig.upstream.broker(2) == {CORDONED_LOG_DIRS: "*"}
+
+
+def having(rig: Rig, dirs: dict[int, list[DescribeLogDirsResult]]) -> None:
+    """Exclude `/a` and `/b` of brokers 2 and 3, which have these directories."""
+    rig.state.put(Config(ResourceType.BROKER, "", EXCLUDED_DIRS, "2:/a,2:/b,3:/a,9:/a"))
+
+    def answer(_: DescribeLogDirsRequest, broker: int | None) -> Any:
+        return DescribeLogDirsResponse(results=dirs[broker]) if broker in dirs else UnreachableError("gone")
+
+    rig.upstream.answers[DescribeLogDirsRequest] = answer
+
+
+async def test_removed_directories_are_not_excluded_any_more(rig: Rig) -> None:
+    """A broker with a cordon of a directory that it does not have ignores its dynamic configs."""
+    b, failed_a = DescribeLogDirsResult(log_dir="/b"), DescribeLogDirsResult(56, "/a")
+    having(rig, {2: [b], 3: [b, failed_a]})
+    await rig.configs.reconcile(every=True)
+    assert rig.state.settings.excluded_dirs == {2: ["/b"], 3: ["/a"], 9: ["/a"]}
+
+
+async def test_directories_of_a_broker_that_tells_none_stay_excluded(rig: Rig) -> None:
+    having(rig, {2: []})
+    await rig.configs.reconcile(every=True)
+    assert rig.state.settings.excluded_dirs == {2: ["/a", "/b"], 3: ["/a"], 9: ["/a"]}
+
+
 async def test_an_older_broker_gets_no_cordon_and_a_throttle_all_the_same(rig: Rig) -> None:
     """Kafka accepts configs that it does not know, without effect."""
     serving(rig, 4)
-    await rig.apply(FOO._replace(cordoned=frozenset({2})))
+    await rig.apply(FOO._replace(cordons={2: "*"}))
     assert rig.state.gateway.cordon_refusals == {2: "it is older than Kafka 4.3"}
     assert await rig.apply(FOO)
     assert rig.upstream.broker(2) == SET

@@ -6,6 +6,7 @@ from controller.cluster.config_keys import (
     TOPIC_KEYS,
     ConfigKey,
     ConfigType,
+    broker_dirs,
     fraction,
     http_url,
     labelled_brokers,
@@ -100,3 +101,9 @@ def test_brokers_are_listed_by_labels() -> None:
     assert [labelled_brokers(value) for value in ("", "10.0.0.1:9404=1, b =2", "a=b=3")] == [None] * 3
     for value in ("1", "a=", "=1", " =1", "a=b", "a=99999999999", "a=1,a =2"):
         assert labelled_brokers(value) == "a list of VALUE=ID, each VALUE once, such as 10.0.0.1:9404=1"
+
+
+def test_directories_are_named_with_their_brokers() -> None:
+    assert [broker_dirs(value) for value in ("", "3:/a", "3:/a, 4:/b:c")] == [None] * 3
+    for value in ("3", "3:", ":/a", "x:/a", "3:/a,b"):
+        assert broker_dirs(value) == "a list of BROKER:PATH, such as 3:/data2"

@@ -3,7 +3,8 @@
 import pytest
 
 from controller.messages.job_events import Pause, Prune
-from controller.model.disks import MoveStage
+from controller.model.configs import CORDONED_LOG_DIRS, EXCLUDED_DIRS, ResourceType, ThrottleLease
+from controller.model.disks import BrokerDir, MoveStage
 from controller.model.jobs import Ending, JobKind
 from controller.state.cluster import Disk
 from tests.controller.disks.directories import Directories
@@ -152,3 +153,70 @@ def test_a_restart_goes_on_where_the_moves_are(here: Directories) -> None:
     assert here.stages() == {"foo-0@1": MoveStage.MOVING, "foo-1@1": MoveStage.WAITING}
     here.settle()
     assert here.controller.state.disks.endings(1) == {Ending.DONE: 2}
+
+
+# ---- directories that are emptied -------------------------------------------------------------------------
+
+EMPTIED = [BrokerDir(1, "/a"), BrokerDir(2, "/a")]
+
+
+def excluded(here: Directories) -> list[str]:
+    dirs = here.controller.state.settings.excluded_dirs
+    return [str(BrokerDir(broker, path)) for broker, paths in dirs.items() for path in paths]
+
+
+def test_emptied_directories_get_nothing_new_also_after_the_job(here: Directories) -> None:
+    here.order(("foo-0", 1, "/b"), emptied=EMPTIED)
+    assert excluded(here) == ["1:/a", "2:/a"]
+    here.settle()
+    assert excluded(here) == ["1:/a", "2:/a"]
+
+
+def test_a_refused_order_excludes_nothing(here: Directories) -> None:
+    here.order(("foo-9", 1, "/b"), emptied=EMPTIED)
+    assert excluded(here) == []
+
+
+def test_a_path_that_a_list_cannot_have_is_not_excluded(here: Directories) -> None:
+    here.order(("foo-0", 1, "/b"), emptied=[BrokerDir(1, "/a,b"), BrokerDir(1, "/a")])
+    assert excluded(here) == ["1:/a"]
+
+
+@pytest.mark.parametrize("end", ["cancel", "rollback"])
+def test_directories_that_replicas_return_to_are_allowed_again(here: Directories, end: str) -> None:
+    here.order(("foo-0", 1, "/b"), emptied=EMPTIED)
+    if end == "cancel":
+        here.cancel(1)
+    else:
+        here.settle()
+        here.roll_back(1)
+    assert excluded(here) == ["2:/a"]
+
+
+def test_a_cancel_elsewhere_leaves_them(here: Directories) -> None:
+    here.order(("foo-0", 1, "/b"), emptied=EMPTIED)
+    here.order(("foo-1", 3, "/b"))
+    here.cancel(2)
+    assert excluded(here) == ["1:/a", "2:/a"]
+
+
+def test_a_list_of_the_settings_is_replaced_by_an_empty_one(here: Directories) -> None:
+    here.controller.state.settings.set_static({EXCLUDED_DIRS: "1:/a"})
+    here.order(("foo-0", 1, "/b"))
+    here.cancel(1)
+    assert excluded(here) == []
+
+
+def test_a_return_waits_until_its_directory_is_not_cordoned_any_more(here: Directories) -> None:
+    """Kafka refuses a request for a cordoned directory, also for the one that the replica is in."""
+    here.order(("foo-0", 1, "/b"), emptied=EMPTIED)
+    here.look()
+    lease = ThrottleLease(ResourceType.BROKER, "1", CORDONED_LOG_DIRS, "/a", None)
+    here.brokers[1].cordoned = {"/a"}
+    here.controller.put(lease)
+    here.cancel(1)
+    assert here.look() == []
+    here.brokers[1].cordoned = set()
+    assert [ask.path for ask in here.look()] == ["/a"]
+    here.look()
+    assert here.stage() is MoveStage.ROLLED_BACK

@@ -335,7 +335,7 @@ def test_each_resource_has_a_value_for_each_of_its_configs() -> None:
     assert FOO.configs((ResourceType.BROKER, "3")) == dict.fromkeys(RATES, "") | uncordoned
     copying = FOO._replace(disks={3: 7}).configs((ResourceType.BROKER, "3"))
     assert copying == dict.fromkeys(RATES, "") | uncordoned | {LOG_DIRS_RATE: "7"}
-    emptied = FOO._replace(cordoned=frozenset({3}))
+    emptied = FOO._replace(cordons={3: "*"})
     assert emptied.configs((ResourceType.BROKER, "3")) == dict.fromkeys(RATES, "") | cordoned
 
 

@@ -32,9 +32,12 @@ def test_a_directory_is_emptied_and_filled_again(shell: Shell) -> None:
     assert (ordered.code, "Job 1 is done: 2 replicas in" in ordered.err) == (0, True)
     shown = shell.ok("job", "1")
     assert all(path in shown for path in DIRS)
+    assert f"Nothing new is placed in 1:{DIRS[0]}; `reassignd placement --allow" in ordered.out
+    assert shell.ok("placement").endswith(f"New replicas are not placed in: 1:{DIRS[0]}\n")
     assert "nothing to move" in shell.ok(*EMPTY)
     undone = shell.run("rollback", "1", *WAIT)
     assert (undone.code, "Job 2 is done: 2 replicas in" in undone.err) == (0, True)
+    assert shell.ok("placement") == "New partitions can be placed on all brokers.\n"
     assert "moves 2 replicas" in shell.ok(*EMPTY[:-1])
 
 
@@ -52,3 +55,24 @@ def test_a_rollback_tells_what_it_cancels(shell: Shell) -> None:
     assert shell.ok("rollback", "1") == (
         "2 moves between log directories cancelled: what is under way returns.\n"
     )
+
+
+def test_an_emptied_directory_stays_empty_in_spite_of_a_kill(shell: Shell) -> None:
+    shell.ok(*EMPTY, *WAIT)
+    shell.server.kill()
+    shell.server.start()
+    create_topic(shell.server.bootstrap, [[1, 2]] * 6, "later")
+    assert "nothing to move" in shell.ok(*EMPTY)
+    assert "New replicas" not in shell.ok("placement", "--allow", f"1:{DIRS[0]}")
+    create_topic(shell.server.bootstrap, [[1, 2]] * 2, "last")
+    assert "moves 2 replicas" in shell.ok(*EMPTY[:-1])
+
+
+def test_directories_are_excluded_by_hand(shell: Shell) -> None:
+    shown = shell.ok("placement", "--exclude", f"3,1:{DIRS[1]}")
+    assert shown.splitlines() == [
+        "New partitions are not placed on: 3",
+        f"New replicas are not placed in: 1:{DIRS[1]}",
+    ]
+    for wrong in ("1:", ":/a", "x:/a"):
+        assert "expected broker ids and a list of BROKER:PATH" in shell.run("placement", "--allow", wrong).err

@@ -10,8 +10,10 @@ import pytest
 from controller.messages.disk_events import DisksSeen, SeenBroker, SeenDir, SeenLog
 from controller.model.disks import BrokerReplica
 from controller.model.replicas import TopicPartition
+from controller.modes import GATEWAY
 from controller.state.disks import Received
 from reassignd.commands.status import lines
+from server.api.shared import cordons
 from tests.builders import key
 from tests.server.api.api_client import ApiClient
 
@@ -52,7 +54,7 @@ def look(client: ApiClient, *arrived: str, copied: int | None = None) -> None:
 
 async def test_moves_are_a_job(client: ApiClient) -> None:
     status, answer = await client.ask("POST", "/v1/disk-moves", moves(move(), move("foo-1", 2)))
-    assert (status, answer) == (202, {"job": 1, "accepted": 2})
+    assert (status, answer) == (202, {"job": 1, "accepted": 2, "notes": []})
     [job] = (await client.get("/v1/jobs"))["jobs"]
     assert (job["kind"], job["total"], job["queued"], job["done"]) == ("disks", 2, 2, 0)
 
@@ -208,3 +210,43 @@ async def test_the_history_of_a_job_of_moves_has_its_bytes(client: ApiClient) ->
         await client.clock.advance(1)
         await client.progress.measure()
     assert sum(sample.copied for sample in client.progress.history.samples(1)) == 50
+
+
+# ---- directories that are emptied -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def emptying(client: ApiClient, monkeypatch: pytest.MonkeyPatch) -> ApiClient:
+    """A gateway that does not wait for Kafka."""
+    client.controller.state.mode = GATEWAY
+    monkeypatch.setattr(cordons, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(cordons, "PAUSE_SECONDS", 0.001)
+    return client
+
+
+def emptied(path: str = A) -> dict[str, Any]:
+    return moves(move()) | {"emptied": [{"broker": 1, "dir": path}]}
+
+
+async def test_what_is_emptied_is_cordoned(emptying: ApiClient) -> None:
+    emptying.sizes.cordoned = {A}
+    assert (await emptying.post("/v1/disk-moves", emptied()))["notes"] == []
+    assert (await emptying.get("/v1/placement"))["excluded_dirs"] == [{"broker": 1, "dir": A}]
+
+
+async def test_a_kafka_that_does_not_cordon_it_is_named(emptying: ApiClient) -> None:
+    answer = await emptying.post("/v1/disk-moves", emptied())
+    assert answer["job"] == 1
+    [note] = answer["notes"]
+    assert note.startswith("/a of broker 1 is not cordoned, ")
+
+
+async def test_a_path_that_the_list_cannot_have_is_named(emptying: ApiClient) -> None:
+    [note] = (await emptying.post("/v1/disk-moves", emptied("/a,b")))["notes"]
+    assert "/a,b of broker 1 is not cordoned, reassignment.excluded.dirs has no room for it" in note
+
+
+async def test_brokers_of_zookeeper_cannot_be_cordoned(client: ApiClient) -> None:
+    [note] = (await client.post("/v1/disk-moves", emptied()))["notes"]
+    assert note.startswith("/a of broker 1 is not cordoned, its Kafka is older than 4.3: it can get new repl")
+    assert client.controller.state.settings.excluded_dirs == {}

@@ -99,3 +99,66 @@ async def test_a_broker_that_does_not_answer_is_named_and_an_offline_one_not_awa
     assert note == "broker 2 does not tell whether it is cordoned"
     client.controller.state.cluster.live.discard(3)
     assert (await client.post("/v1/placement", {"exclude": [3]}))["notes"] == []
+
+
+# ---- directories ------------------------------------------------------------------------------------------
+
+WRONG = "it must be a list of BROKER:PATH, such as 3:/data2."
+BAD_LIST = f"Invalid value 1:/a,b for configuration reassignment.excluded.dirs: {WRONG}"
+A, B = ({"broker": 1, "dir": path} for path in ("/a", "/b"))
+
+
+async def test_directories_are_excluded_and_allowed_again() -> None:
+    client = gateway()
+    client.sizes.cordoned = {"/a"}
+    answer = await client.post("/v1/placement", {"exclude_dirs": [A]})
+    assert (answer["excluded_dirs"], answer["notes"]) == ([A], [])
+    client.sizes.cordoned = set()
+    answer = await client.post("/v1/placement", {"allow_dirs": [A]})
+    assert (answer["excluded_dirs"], answer["notes"]) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        ({"exclude_dirs": [{"broker": 9, "dir": "/a"}]}, (404, "There is no broker 9.")),
+        ({"exclude_dirs": [A], "allow_dirs": [A]}, (400, "1:/a is in both lists")),
+        ({"exclude_dirs": [{"broker": 1, "dir": "/a,b"}]}, (400, BAD_LIST)),
+    ],
+)
+async def test_bad_directories_are_refused(body: object, error: tuple[int, str]) -> None:
+    client = gateway()
+    assert await client.refusal("POST", "/v1/placement", body) == error
+    assert (await client.get("/v1/placement"))["excluded_dirs"] == []
+
+
+async def test_a_directory_that_kafka_does_not_cordon_is_named() -> None:
+    client = gateway()
+    client.sizes.cordoned = {"/b"}
+    [others] = (await client.post("/v1/placement", {"exclude_dirs": [A, B]}))["notes"]
+    assert others == (
+        "/a of broker 1 is not cordoned, others have set its cordoned.log.dirs: it can get new replicas until"
+        " it is removed"
+    )
+    client.controller.put(ThrottleLease(ResourceType.BROKER, "1", CORDONED_LOG_DIRS, "/a,/b", None))
+    [without_effect] = (await client.post("/v1/placement", {"exclude_dirs": [A]}))["notes"]
+    assert "/a of broker 1 is not cordoned, Kafka has accepted cordoned.log.dirs without" in without_effect
+    client.controller.state.gateway.refuse_cordon(1, "it is older than Kafka 4.3")
+    [refused] = (await client.post("/v1/placement", {"exclude_dirs": [A]}))["notes"]
+    assert refused.startswith("/a of broker 1 is not cordoned, Kafka refuses it (it is older than Kafka 4.3)")
+
+
+async def test_a_directory_that_others_cordon_too_is_named() -> None:
+    client = gateway()
+    client.sizes.cordoned = {"/a"}
+    await client.post("/v1/placement", {"exclude_dirs": [A]})
+    [note] = (await client.post("/v1/placement", {"allow_dirs": [A]}))["notes"]
+    assert note == "/a of broker 1 is still cordoned: others have set cordoned.log.dirs, or Kafka is slow"
+
+
+async def test_before_brokers_of_zookeeper_nothing_is_excluded() -> None:
+    client = ApiClient()
+    answer = await client.post("/v1/placement", {"exclude_dirs": [A, B]})
+    assert answer["excluded_dirs"] == []
+    [note] = answer["notes"]
+    assert note.startswith("/a, /b of broker 1 is not cordoned, its Kafka is older than 4.3: it can get new")
