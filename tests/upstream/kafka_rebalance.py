@@ -7,6 +7,7 @@ from tests.clients.cluster import wait_for
 from tests.clients.java_programs import AdminError, StrimziOperators
 
 PATIENCE_SECONDS = 180
+REMOVE_DISKS = "remove_disks"
 
 
 class KafkaRebalance:
@@ -14,7 +15,9 @@ class KafkaRebalance:
 
     def __init__(self, operators: StrimziOperators, mode: str = "rebalance", **options: str) -> None:
         self._operators, self._mode = operators, mode
-        self._options = {"verbose": "true", "skip_hard_goal_check": "false"} | options
+        # The operator has no options for directories besides their names.
+        common = {} if mode == REMOVE_DISKS else {"verbose": "true", "skip_hard_goal_check": "false"}
+        self._options = common | options
         self.passed: list[str] = []
         """The states so far; the last one is the state now."""
         self.task = ""

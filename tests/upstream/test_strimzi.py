@@ -10,12 +10,13 @@ from typing import NamedTuple
 import pytest
 from kafka import TopicPartition
 
+from reassignd import cli
 from reassignd.commands.cluster_source import read_kafka
 from tests.clients.cluster import wait_for
 from tests.clients.java_programs import AdminError, StrimziOperators
 from tests.clients.servers import Server
 from tests.reassignd.shell import create_topic
-from tests.upstream.kafka_rebalance import KafkaRebalance
+from tests.upstream.kafka_rebalance import REMOVE_DISKS, KafkaRebalance
 from tools import certificates
 from tools.kafka_cluster import KafkaCluster, admin_client
 from tools.processes import Reassignd
@@ -54,6 +55,11 @@ class Strimzi(NamedTuple):
     def replicas(self, topic: str) -> list[list[int]]:
         rows = read_kafka(self.kafka.bootstrap).partitions.values()
         return [list(row.replicas) for row in rows if row.topic == topic]
+
+    def directories(self, topic: str) -> list[str | None]:
+        """Return the directory of each partition's first replica."""
+        rows = read_kafka(self.kafka.bootstrap).partitions.values()
+        return [(row.log_dirs or [None])[0] for row in rows if row.topic == topic]
 
     def create_topic(self, *replicas: list[int]) -> str:
         """Create a topic with data, and return its name."""
@@ -269,6 +275,42 @@ def test_a_broker_is_emptied_and_used_again(strimzi: Strimzi) -> None:
     joining.approve()
     assert joining.until("Ready", "NotReady") == "Ready"
     assert [2] in strimzi.replicas(topic)
+
+
+@pytest.fixture
+def volume(strimzi: Strimzi) -> Iterator[str]:
+    """The second directory of broker 2, which gets replicas again after the test."""
+    path = strimzi.kafka.log_dirs(2)[1]
+    yield path
+    of_server = ("--url", strimzi.url, "--ca-file", str(strimzi.authority))
+    assert cli.main(["placement", "--allow", f"2:{path}", *of_server]) == 0
+
+
+def test_a_volume_is_emptied_for_its_removal(
+    strimzi: Strimzi, volume: str, two_brokers: tuple[str, KafkaCluster]
+) -> None:
+    topic = strimzi.create_topic(*[[2]] * 6)
+    wait_for(lambda: volume in strimzi.directories(topic), True)
+    resource = KafkaRebalance(strimzi.operators, REMOVE_DISKS, brokerid_and_logdirs=f"2-{volume}")
+    resource.until("ProposalReady")
+    summary = resource.result["summary"]
+    assert summary["numIntraBrokerReplicaMovements"] >= strimzi.directories(topic).count(volume)
+    assert summary["numReplicaMovements"] == 0
+    assert strimzi.gateway.kill() == -9
+    strimzi.gateway.start()
+    resource.approve()
+    assert resource.result["summary"]["provisionRecommendation"].startswith("executes proposal ")
+    assert resource.until("Ready", "NotReady") == "Ready"
+    assert resource.passed == ["New", "PendingProposal", "ProposalReady", "Rebalancing", "Ready"]
+    assert volume not in strimzi.directories(topic)
+    later = strimzi.create_topic(*[[2]] * 6)
+    assert (volume in strimzi.directories(later)) is (two_brokers[0] == "4.1")
+
+
+def test_a_volume_that_does_not_exist_is_told(strimzi: Strimzi) -> None:
+    resource = KafkaRebalance(strimzi.operators, REMOVE_DISKS, brokerid_and_logdirs="2-/no/such/volume")
+    assert resource.reconcile() == "NotReady"
+    assert "/no/such/volume" in resource.reason
 
 
 def test_another_password_is_no_task_and_no_plan(strimzi: Strimzi) -> None:
