@@ -26,7 +26,7 @@ def decide_held(d: Decision, event: DecideHeld) -> None:
     decided += [(number, HeldState.DISCARDED) for number in event.discarded]
     for number, state in decided:
         held = d.state.held.by_id[number]
-        d.put(held._replace(state=state, reason=event.reason, decided_by=event.principal))
+        d.put(held._replace(state=state, reason=event.reason, decided_by=event.requester.principal))
     d.answer(event, "")
 
 
@@ -43,15 +43,15 @@ def _refusals(d: Decision, event: DecideHeld) -> Iterator[str]:
         able = {HeldState.PENDING} if approves else {HeldState.PENDING, HeldState.APPROVED}
         if held.state not in able:
             yield f"request {number} is {held.state.value}"
-        elif approves and held.principal == event.principal:
+        elif approves and held.principal == event.requester.principal:
             yield f"request {number} is of {held.principal}: somebody else has to approve it"
 
 
 def submit_held(d: Decision, event: SubmitHeld) -> None:
     """Mark an approved request as carried out."""
-    held = d.state.held.find(event.id, d.now_ms)
-    if held is None or held.principal != event.principal:
-        d.answer(event, f"there is no request {event.id} of {event.principal}")
+    held, principal = d.state.held.find(event.id, d.now_ms), event.requester.principal
+    if held is None or held.principal != principal:
+        d.answer(event, f"there is no request {event.id} of {principal}")
     elif held.endpoint != event.endpoint:
         d.answer(event, f"request {event.id} is one to /{held.endpoint}")
     elif held.state is not HeldState.APPROVED:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from controller.messages.event import Event
+from controller.messages.event import UNKNOWN_REQUESTER, Event, Requester
 from controller.model.held_requests import HeldRequest
 
 
@@ -12,6 +12,7 @@ class Hold(Event[HeldRequest]):
     """Keep a request until it is approved. It gets its id and its time; the reply has them."""
 
     request: HeldRequest
+    requester: Requester = UNKNOWN_REQUESTER
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +22,13 @@ class DecideHeld(Event[str]):
     approved: Sequence[int]
     discarded: Sequence[int]
     reason: str
-    principal: str
+    requester: Requester
 
 
 @dataclass(frozen=True, slots=True)
 class SubmitHeld(Event[HeldRequest | str]):
-    """The principal carries out its request that was approved, once."""
+    """The requester carries out its request that was approved, once."""
 
     id: int
     endpoint: str
-    principal: str
+    requester: Requester

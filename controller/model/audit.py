@@ -13,7 +13,7 @@ class AuditLogError(Exception):
 
 
 class AuditAction(StrEnum):
-    """What a client ordered."""
+    """What a client ordered; `review` is about requests that wait for the approval of a second person."""
 
     ORDER = "order"
     QUEUE = "queue"
@@ -25,6 +25,7 @@ class AuditAction(StrEnum):
     PRIORITY = "priority"
     ACLS = "acls"
     USERS = "users"
+    REVIEW = "review"
 
 
 class AuditEntry(NamedTuple):

@@ -41,3 +41,9 @@ class HeldRequest(NamedTuple):
     def key(self) -> int:
         """The key under which the record is stored."""
         return self.id
+
+    @property
+    def asked(self) -> str:
+        """All that is carried out: nobody can approve a body that he does not see."""
+        asked = f"{self.endpoint.upper()}?{self.query}".rstrip("?")
+        return f"{asked} {self.body}" if self.body else asked

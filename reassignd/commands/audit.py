@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option(
     "--action",
     metavar="ACTION,...",
-    help="Only these: order, queue, cancel, rollback, pause, resume, limits, priority, acls, users.",
+    help="Only these: order, queue, cancel, rollback, pause, resume, limits, priority, acls, users, review.",
 )
 @click.option(
     "--principal", metavar="NAME", help="Only requests of this principal, for example ann or Local:root."
@@ -148,10 +148,13 @@ def _access(detail: Row) -> Iterator[str]:
     for verb in ("created", "deleted"):
         for acl in detail.get(verb, ()):
             yield f"{verb} {acl}"
-    named = sum(len(detail.get(field, ())) for field in ("created", "deleted", "configs"))
+    yield from detail.get("reviewed", ())
+    named = sum(len(detail.get(field, ())) for field in ("created", "deleted", "configs", "reviewed"))
     more = detail.get("changed", named) - named
     if more:
         yield f"and {more:,} more"
+    if "reason" in detail:
+        yield f"reason: {detail['reason']}"
 
 
 def _value(name: str, value: str | None) -> str:

@@ -55,4 +55,14 @@ class AuditDetail(Struct, omit_defaults=True):
     ] = {}
     created: Annotated[list[str], Meta(description="The first ACLs that the request created.")] = []
     deleted: Annotated[list[str], Meta(description="The first ACLs that the request deleted.")] = []
-    changed: Annotated[int, Meta(description="Number of changed ACLs or SCRAM credentials.")] = 0
+    changed: Annotated[
+        int, Meta(description="Number of changed ACLs, SCRAM credentials or held requests.")
+    ] = 0
+    reviewed: Annotated[
+        list[str],
+        Meta(
+            description="The first requests of Cruise Control's API that were held, approved, discarded or "
+            "carried out, with their numbers and principals."
+        ),
+    ] = []
+    reason: Annotated[str, Meta(description="Why requests were approved or discarded.")] = ""

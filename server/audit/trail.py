@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from controller.messages import disk_events, events, job_events
+from controller.messages import disk_events, events, held_events, job_events
 from controller.messages.event import AnyEvent, Requester
 from controller.messages.events import AlterScramCredentials
 from controller.model.access import Acl, ScramCredential
@@ -16,6 +16,7 @@ from controller.model.audit import AuditAction, AuditEntry
 from controller.model.cluster import Change, Deleted, ResourceType
 from controller.model.configs import THROTTLE, ConfigOp
 from controller.model.errors import Outcome
+from controller.model.held_requests import HeldRequest
 from controller.scheduling.limits import ALIASES, LETTERED
 from controller.state.state import Decision, State
 from server.audit.detail import LENGTH, NAMED, AuditDetail
@@ -246,6 +247,31 @@ def _users_altered(_: State, event: events.AlterScramCredentials, decision: Deci
     return _Made(AuditAction.USERS, event.requester, 0, user_detail(decision.changes))
 
 
+def _held(_: State, event: held_events.Hold, decision: Decision) -> _Made | None:
+    return _reviewed(event.requester, [("held", decision.reply)])
+
+
+def _decided(state: State, event: held_events.DecideHeld, decision: Decision) -> _Made | None:
+    if decision.reply:
+        return None
+    decided = [("approved", number) for number in event.approved]
+    decided += [("discarded", number) for number in event.discarded]
+    rows = [(verb, state.held.by_id[number]) for verb, number in decided]
+    return _reviewed(event.requester, rows, event.reason)
+
+
+def _carried_out(_: State, event: held_events.SubmitHeld, decision: Decision) -> _Made | None:
+    held: HeldRequest | str = decision.reply
+    return None if isinstance(held, str) else _reviewed(event.requester, [("carried out", held)])
+
+
+def _reviewed(requester: Requester, rows: Sequence[tuple[str, HeldRequest]], reason: str = "") -> _Made:
+    """Return an entry about held requests, each with what was done."""
+    texts = [f"{verb} {held.id} of {held.principal}: {held.asked}"[:LENGTH] for verb, held in rows[:NAMED]]
+    detail = AuditDetail(reviewed=texts, changed=len(rows), reason=reason[:LENGTH])
+    return _Made(AuditAction.REVIEW, requester, 0, detail)
+
+
 def _priority_before(state: State, event: job_events.Prioritize) -> dict[str, str | None]:
     job = state.orders.jobs.get(event.job)
     return {} if job is None else {"priority": str(job.priority)}
@@ -310,6 +336,9 @@ _MAKERS: dict[type, Callable[[State, Any, Decision], _Made | None]] = {
     events.CreateAcls: _acls_changed,
     events.DeleteAcls: _acls_changed,
     events.AlterScramCredentials: _users_altered,
+    held_events.Hold: _held,
+    held_events.DecideHeld: _decided,
+    held_events.SubmitHeld: _carried_out,
 }
 
 

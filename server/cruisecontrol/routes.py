@@ -190,9 +190,9 @@ class CruiseControl:
         found = room.tasks.of_session(cookie, received.line) if cookie else None
         if found is not None:
             return await self._progress(room, found, endpoint, {})
-        if must_wait(room, endpoint, received.given):
-            return self._sent(await hold(room, received.line, received.body))
         call = self._call(room, request, received)
+        if must_wait(room, endpoint, received.given):
+            return self._sent(await hold(room, received.line, received.body, call.call.requester))
         task, cookie = room.tasks.start(received.line, partial(_work, call, received), cookie)
         secure = "; Secure" if request.url.scheme == "https" else ""
         session = {"set-cookie": f"{COOKIE}={cookie}; Path={PREFIX}; HttpOnly; SameSite=Strict{secure}"}
@@ -200,10 +200,11 @@ class CruiseControl:
 
     async def _handled(self, room: Room, request: Request, received: _Received, handle: Handler) -> Response:
         """Answer a request that takes no time."""
+        call = self._call(room, request, received)
         if must_wait(room, received.endpoint, received.given):
-            return self._sent(await hold(room, received.line, received.body))
-        approved = await _approved(room, received)
-        return self._sent(await handle(self._call(room, request, approved), approved.given))
+            return self._sent(await hold(room, received.line, received.body, call.call.requester))
+        approved = await _approved(call, received)
+        return self._sent(await handle(call._replace(body=approved.body), approved.given))
 
     def _call(self, room: Room, request: Request, received: _Received) -> CruiseControlCall:
         call = Call(
@@ -261,12 +262,13 @@ class CruiseControl:
         return self._api.services.version if self._api.services is not None else ""
 
 
-async def _approved(room: Room, received: _Received) -> _Received:
+async def _approved(call: CruiseControlCall, received: _Received) -> _Received:
     """Return what is carried out: the approved request, if this one names it. Raises CruiseControlError."""
+    room = call.room
     number = review_of(room, received.endpoint, received.given)
     if number is None:
         return received
-    given, body = await carried_out(room, received.endpoint, number, received.line.principal)
+    given, body = await carried_out(room, received.endpoint, number, call.call.requester)
     return received._replace(given=given, body=body)
 
 
@@ -275,7 +277,7 @@ async def _work(call: CruiseControlCall, received: _Received, task: RunningTask)
     if work is None:
         raise CruiseControlError(500, f"/{received.endpoint.name} has no work.")
     # Only now, as a task: an approval that counts once is not used up where no task can start.
-    approved = await _approved(call.room, received)
+    approved = await _approved(call, received)
     return await work(call._replace(body=approved.body), approved.given, task)
 
 

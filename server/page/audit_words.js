@@ -76,6 +76,11 @@ function access(detail) {
   return parts.join(", ") + (more > 0 ? ` and ${count(more)} more` : "");
 }
 
+function reviewed({ reviewed: named = [], changed = 0, reason = "" }) {
+  const more = changed > named.length ? ` and ${count(changed - named.length)} more` : "";
+  return `${named.join(", ")}${more}${reason ? ` (${reason})` : ""}`;
+}
+
 const pause = ({ job, detail }) =>
   `${job === null ? "everything" : `job ${job}`}${detail.left ? `, ${counted(detail.left, "partition")} left` : ""}`;
 
@@ -88,7 +93,7 @@ function ordered(detail) {
   return `${counts(detail)}${requested}${topics(detail)}${cancelled}${options(detail)}`;
 }
 
-export const ACTIONS = ["order", "queue", "cancel", "rollback", "pause", "resume", "limits", "priority", "acls", "users"];
+export const ACTIONS = ["order", "queue", "cancel", "rollback", "pause", "resume", "limits", "priority", "acls", "users", "review"];
 
 const WHAT = {
   order: ({ detail }) => ordered(detail),
@@ -103,6 +108,7 @@ const WHAT = {
   limits: ({ detail }) => configs([detail]),
   acls: ({ detail }) => access(detail),
   users: ({ detail }) => access(detail),
+  review: ({ detail }) => reviewed(detail),
   priority: ({ job, detail }) => `job ${job}: ${change("priority", detail.before ?? {}, detail.priority ?? 0)}`,
 };
 

@@ -35,7 +35,7 @@ from controller.messages.disk_events import (
     SeenDir,
     SeenLog,
 )
-from controller.messages.event import AnyEvent
+from controller.messages.event import AnyEvent, Requester
 from controller.messages.events import (
     AlterConfigs,
     AlterPartition,
@@ -186,8 +186,8 @@ EVENTS: list[AnyEvent] = [
     MovesRefused([(Ask(replica, "/b"), "refused by broker 1") for replica in REPLICAS]),
     *(CancelMoves(job) for job in (None, *range(1, 9))),
     Hold(HeldRequest(0, 0, "rebalance", "", "", "ip", "User:a")),
-    DecideHeld([1], [], "fine", "User:b"),
-    SubmitHeld(1, "rebalance", "User:a"),
+    DecideHeld([1], [], "fine", Requester("User:b")),
+    SubmitHeld(1, "rebalance", Requester("User:a")),
     Stalled(KEYS),
     Continue(),
     PeriodChanged(),

@@ -17,7 +17,7 @@ from server.api.shared.process import AuditLog
 from server.audit.detail import AuditDetail
 
 AuditActionName: TypeAlias = Literal[
-    "order", "queue", "cancel", "rollback", "pause", "resume", "limits", "priority", "acls", "users"
+    "order", "queue", "cancel", "rollback", "pause", "resume", "limits", "priority", "acls", "users", "review"
 ]
 
 

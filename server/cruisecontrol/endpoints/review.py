@@ -47,7 +47,7 @@ async def review(call: CruiseControlCall, given: ReviewParameters) -> ReviewBoar
         )
     if not given.approve and not given.discard:
         raise bad_parameter("Name requests to approve or to discard.")
-    return await decide(call.room, given.approve, given.discard, given.reason, call.call.principal)
+    return await decide(call.room, given.approve, given.discard, given.reason, call.call.requester)
 
 
 ENDPOINTS = (

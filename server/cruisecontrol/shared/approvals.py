@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl
 
 from msgspec import Struct, field
 
+from controller.messages.event import Requester
 from controller.messages.held_events import DecideHeld, Hold, SubmitHeld
 from controller.model.held_requests import HeldRequest
 from server.cruisecontrol.shared.call import Endpoint, Room
@@ -47,18 +48,12 @@ def board(requests: Iterable[HeldRequest]) -> ReviewBoard:
                 held.client,
                 held.held_ms,
                 held.state.value,
-                _shown(held),
+                held.asked,
                 f"{held.reason} ({held.decided_by})" if held.decided_by else held.reason,
             )
             for held in sorted(requests)
         ]
     )
-
-
-def _shown(held: HeldRequest) -> str:
-    """Return all that is carried out: nobody can approve a body that he does not see."""
-    asked = f"{held.endpoint.upper()}?{held.query}".rstrip("?")
-    return f"{asked} {held.body}" if held.body else asked
 
 
 def review_of(room: Room, endpoint: Endpoint, given: Parameters) -> int | None:
@@ -73,38 +68,38 @@ def must_wait(room: Room, endpoint: Endpoint, given: Parameters) -> bool:
     return changes and review_of(room, endpoint, given) is None
 
 
-async def hold(room: Room, line: TaskRequest, body: bytes) -> ReviewBoard:
+async def hold(room: Room, line: TaskRequest, body: bytes, requester: Requester) -> ReviewBoard:
     """Keep the request; return it."""
     query = line.url.partition("?")[2]
     request = HeldRequest(
         0, 0, line.endpoint, query, body.decode(errors="replace"), line.client, line.principal
     )
-    held = await room.services.driver.submit(Hold(request))
+    held = await room.services.driver.submit(Hold(request, requester))
     log.info("request %d of %s waits for an approval: %s", held.id, held.principal, line.url[:200])
     return board([held])
 
 
 async def decide(
-    room: Room, approved: list[int], discarded: list[int], reason: str, principal: str
+    room: Room, approved: list[int], discarded: list[int], reason: str, requester: Requester
 ) -> ReviewBoard:
     """Approve and discard; return these requests. Raises CruiseControlError."""
-    refusal = await room.services.driver.submit(DecideHeld(approved, discarded, reason, principal))
+    refusal = await room.services.driver.submit(DecideHeld(approved, discarded, reason, requester))
     if refusal:
         raise bad_parameter(f"Nothing is decided: {refusal}.")
-    log.info("%s has approved requests %s, and discarded %s", principal, approved, discarded)
+    log.info("%s has approved requests %s, and discarded %s", requester.principal, approved, discarded)
     decided = {*approved, *discarded}
     return board(held for held in room.services.state.held.by_id.values() if held.id in decided)
 
 
 async def carried_out(
-    room: Room, endpoint: Endpoint, number: int, principal: str
+    room: Room, endpoint: Endpoint, number: int, requester: Requester
 ) -> tuple[Parameters, bytes]:
     """Return the parameters and the body of an approved request, which is carried out now.
 
     Those that the client has sent beside the id do not count, as with Cruise Control. Raises
     CruiseControlError.
     """
-    held = await room.services.driver.submit(SubmitHeld(number, endpoint.name, principal))
+    held = await room.services.driver.submit(SubmitHeld(number, endpoint.name, requester))
     if isinstance(held, str):
         raise bad_parameter(f"review_id: {held}.")
     return read_parameters(

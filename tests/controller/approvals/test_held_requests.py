@@ -2,6 +2,7 @@
 
 import pytest
 
+from controller.messages.event import Requester
 from controller.messages.held_events import DecideHeld, Hold, SubmitHeld
 from controller.model.held_requests import HELD_MS, MOST_HELD, HeldRequest, HeldState
 from tests.builders import InMemoryController
@@ -27,12 +28,12 @@ def states(controller: InMemoryController) -> dict[int, str]:
 
 
 def approve(controller: InMemoryController, number: int, principal: str = BOB) -> str:
-    refusal: str = controller.do(DecideHeld([number], [], "fine", principal)).reply
+    refusal: str = controller.do(DecideHeld([number], [], "fine", Requester(principal))).reply
     return refusal
 
 
 def submit(controller: InMemoryController, principal: str = ANN, endpoint: str = "rebalance") -> object:
-    return controller.do(SubmitHeld(1, endpoint, principal)).reply
+    return controller.do(SubmitHeld(1, endpoint, Requester(principal))).reply
 
 
 def test_a_request_that_somebody_else_approves_is_carried_out_once(controller: InMemoryController) -> None:
@@ -50,7 +51,7 @@ def test_nobody_approves_his_own_request(controller: InMemoryController) -> None
 
 def test_a_request_may_be_withdrawn_even_after_its_approval(controller: InMemoryController) -> None:
     approve(controller, 1)
-    assert controller.do(DecideHeld([], [1], "no", ANN)).reply == ""
+    assert controller.do(DecideHeld([], [1], "no", Requester(ANN))).reply == ""
     assert submit(controller) == "request 1 is DISCARDED"
     assert approve(controller, 1) == "request 1 is DISCARDED"
 
@@ -66,7 +67,7 @@ def test_a_request_may_be_withdrawn_even_after_its_approval(controller: InMemory
 def test_a_decision_that_is_refused_in_part_changes_nothing(
     controller: InMemoryController, approved: list[int], discarded: list[int], refusal: str
 ) -> None:
-    assert refusal in controller.do(DecideHeld(approved, discarded, "", BOB)).reply
+    assert refusal in controller.do(DecideHeld(approved, discarded, "", Requester(BOB))).reply
     assert states(controller) == {1: "PENDING"}
 
 
@@ -93,7 +94,7 @@ def test_no_client_drives_out_the_requests_of_others(controller: InMemoryControl
 
 
 def test_requests_that_are_decided_give_way_first(controller: InMemoryController) -> None:
-    controller.do(DecideHeld([], [1], "no", BOB))
+    controller.do(DecideHeld([], [1], "no", Requester(BOB)))
     for _ in range(MOST_HELD):
         hold(controller, BOB)
     assert list(controller.state.held.by_id) == list(range(2, MOST_HELD + 2))

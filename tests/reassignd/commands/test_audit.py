@@ -74,6 +74,11 @@ def test_an_order_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
         ("pause", {"left": 7}, "7 partitions left"),
         ("acls", {"created": ["a"], "deleted": ["b"], "changed": 5}, "created a, deleted b, and 3 more"),
         (
+            "review",
+            {"reviewed": ["approved 1 of User:ann: ADMIN"], "changed": 2, "reason": "fine"},
+            "approved 1 of User:ann: ADMIN, and 1 more, reason: fine",
+        ),
+        (
             "users",
             {"configs": {"user x: S": "i=1"}, "before": {"user x: S": None}, "changed": 1},
             "user x: S=none -> i=1",

@@ -10,6 +10,7 @@ from controller.machine import decide
 from controller.messages.disk_events import CancelMoves, MoveDisks, OrderedMove
 from controller.messages.event import AnyEvent, Requester
 from controller.messages.events import AlterConfigs, AlterReassignments, BrokerStopped, ResourceChanges
+from controller.messages.held_events import DecideHeld, Hold, SubmitHeld
 from controller.messages.job_events import (
     AlterRow,
     AlterTopic,
@@ -23,7 +24,9 @@ from controller.model.audit import AuditAction, AuditEntry
 from controller.model.cluster import Paused, ResourceType
 from controller.model.configs import THROTTLE, ConfigChange, ConfigOp
 from controller.model.errors import Outcome
+from controller.model.held_requests import HeldRequest
 from controller.state.state import Decision
+from server.audit.detail import LENGTH, NAMED
 from server.audit.trail import AuditTrail
 from tests.builders import InMemoryController, partition
 
@@ -111,6 +114,46 @@ def test_pause_resume_and_priority_name_the_requester(audited: Audited) -> None:
     assert told(audited.do(Pause(1, False, ANN))) == ("resume", *ANN[:2], 1, {"left": 1})
     assert told(audited.do(Prioritize(1, 5, ANN))) == ("priority", *ANN[:2], 1, {"priority": 5})
     assert told(audited.do(ThrottleJob(1, 5, ANN))) == ("limits", *ANN[:2], 1, {"configs": {THROTTLE: "5"}})
+
+
+BOB = Requester("User:bob", "tool")
+
+
+def held(audited: Audited, body: str = "") -> AuditEntry | None:
+    """Let Ann ask for a rebalance."""
+    request = HeldRequest(0, 0, "rebalance", "dryrun=false", body, "10.0.0.1", "User:ann")
+    return audited.do(Hold(request, ANN))
+
+
+def reviewed(entry: AuditEntry | None) -> tuple[str, Any]:
+    action, principal, _, job, detail = told(entry)
+    assert (action, job) == ("review", 0)
+    return principal, detail
+
+
+def test_held_requests_have_entries_when_they_are_held_decided_and_carried_out(audited: Audited) -> None:
+    asked = "of User:ann: REBALANCE?dryrun=false"
+    assert reviewed(held(audited)) == ("User:ann", {"reviewed": [f"held 1 {asked}"], "changed": 1})
+    held(audited)
+    decided = reviewed(audited.do(DecideHeld([1], [2], "fine", BOB)))
+    texts = [f"approved 1 {asked}", f"discarded 2 {asked}"]
+    assert decided == ("User:bob", {"reviewed": texts, "changed": 2, "reason": "fine"})
+    done = reviewed(audited.do(SubmitHeld(1, "rebalance", ANN)))
+    assert done == ("User:ann", {"reviewed": [f"carried out 1 {asked}"], "changed": 1})
+
+
+def test_refused_decisions_about_held_requests_have_no_entry(audited: Audited) -> None:
+    held(audited)
+    assert audited.do(DecideHeld([1], [], "fine", ANN)) is None
+    assert audited.do(SubmitHeld(1, "rebalance", ANN)) is None
+
+
+def test_an_entry_names_the_first_held_requests_and_a_part_of_each(audited: Audited) -> None:
+    for _ in range(NAMED + 2):
+        held(audited, "x" * LENGTH)
+    _, detail = reviewed(audited.do(DecideHeld([], range(1, NAMED + 3), "y" * 2 * LENGTH, BOB)))
+    assert (len(detail["reviewed"]), detail["changed"]) == (NAMED, NAMED + 2)
+    assert {len(each) for each in (*detail["reviewed"], detail["reason"])} == {LENGTH}
 
 
 def test_the_instance_that_forwarded_a_request_is_named(audited: Audited) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from controller.messages.held_events import DecideHeld, Hold, SubmitHeld
 from server.cruisecontrol.shared.access import ClientRole, User
 from server.cruisecontrol.table import ENDPOINTS
 from tests.builders import InMemoryController
@@ -162,3 +163,11 @@ async def test_the_board_lists_what_is_asked_for(client: CruiseControlClient) ->
 def test_all_that_plans_and_limits_are_held() -> None:
     planning = {each.name for each in ENDPOINTS if each.method == "POST" and each.work is not None}
     assert {each.name for each in ENDPOINTS if each.held} == planning | {"admin"}
+
+
+async def test_decisions_name_who_asks_for_the_audit_log(client: CruiseControlClient) -> None:
+    await approve(client)
+    await client.ok("POST", "rebalance?review_id=1", auth=ANN)
+    asked = [each for each in client.driver.events if isinstance(each, Hold | DecideHeld | SubmitHeld)]
+    assert [each.requester.principal for each in asked] == ["User:ann", "User:bob", "User:ann"]
+    assert all((each.requester.client_id or "").startswith("cruise-control ") for each in asked)
