@@ -47,8 +47,11 @@ class PartitionName(_Topic, frozen=True):
     partition: PartitionNumber
 
 
-class PlanRow(PartitionName, frozen=True):
-    """One partition of a plan and its target replicas. Other keys are ignored."""
+class PlanRow(PartitionName, frozen=True, omit_defaults=True):
+    """One partition of a plan and its target replicas. Other keys are ignored.
+
+    It is written without `log_dirs` if it has none: Kafka's tool refuses null.
+    """
 
     replicas: ReplicaList
     log_dirs: list[LogDir] | None = None

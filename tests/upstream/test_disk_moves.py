@@ -5,6 +5,7 @@ From Kafka 4.3 on, the directories that they leave are cordoned (KIP-1066).
 
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 from kafka import KafkaAdminClient, KafkaProducer
@@ -127,6 +128,21 @@ def test_a_directory_is_emptied_in_spite_of_kills_and_filled_again(shell: Shell,
     shell.ok("rollback", "1", *WAIT)
     assert (places(kafka), cordon(kafka)) == (before, "")
     assert not cordons or path in create(kafka, "later")
+
+
+def test_kafkas_tool_executes_the_rollback_file_of_a_job(
+    shell: Shell, kafka: KafkaCluster, tmp_path: Path
+) -> None:
+    before = places(kafka)
+    empty(shell, before[0], *WAIT)
+    shell.ok("placement", "--allow", f"1:{before[0]}")
+    file = tmp_path / "rollback.json"
+    file.write_text(urlopen(f"{shell.url}/v1/jobs/1/rollback.json").read().decode())
+    with Tools("4.3") as tools:
+        where = ("--bootstrap-server", kafka.bootstrap, "--reassignment-json-file", str(file))
+        done = tools.run("reassign", *where, "--execute")
+    assert "Successfully started" in done.stdout, done
+    shell.until(lambda: places(kafka) == before)
 
 
 def test_a_cancel_drops_the_copy(shell: Shell, kafka: KafkaCluster) -> None:

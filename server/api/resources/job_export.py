@@ -13,8 +13,7 @@ from controller.model.plan import Plan, PlanRow
 from controller.views.jobs import PartState, parts
 from server.api.shared.answers import streamed, streamed_text
 from server.api.shared.call import Call, Endpoint
-from server.api.shared.disk_moves import move_rows
-from server.api.shared.errors import HttpError
+from server.api.shared.disk_moves import move_rows, rows_back
 from server.api.shared.job_parts import Part, part_row
 from server.api.shared.job_rows import job_of
 
@@ -66,14 +65,13 @@ async def as_json(call: Call) -> Response:
 
 
 async def rollback_plan(call: Call) -> Response:
-    """Stream the plan that restores the replicas that the partitions had before the job.
+    """Stream the plan that restores what the partitions had before the job: replicas, or directories.
 
     Partitions that another job has taken over, and those of deleted topics, are not in it.
     """
     job = job_of(call)
-    if job.kind is JobKind.DISKS:
-        raise HttpError(409, f"Job {job.id} moves no replica to another broker: roll the job back.")
-    return _file(streamed(Plan(partitions=[]), _originals(call, job.id)), f"rollback-{job.id}.json")
+    rows = rows_back(call.state, job.id) if job.kind is JobKind.DISKS else _originals(call, job.id)
+    return _file(streamed(Plan(partitions=[]), rows), f"rollback-{job.id}.json")
 
 
 async def _rows(call: Call, job: Job) -> Iterator[Part | None]:
@@ -128,7 +126,7 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "/v1/jobs/{job}/rollback.json",
-        "Get the plan that restores the replicas from before the job.",
+        "Get the plan that restores the replicas, or their directories, from before the job.",
         rollback_plan,
         Plan,
     ),

@@ -14,6 +14,7 @@ from controller.disks.orders import moves_back
 from controller.messages.disk_events import MoveDisks, OrderedMove
 from controller.model.disks import BrokerReplica, DiskMove, MoveStage
 from controller.model.limits import PlanLimits
+from controller.model.plan import ANY, PlanRow
 from controller.model.replicas import TopicPartition
 from controller.state.state import State
 from controller.views import disk_moves as views
@@ -190,6 +191,25 @@ def _matches(found: _Found, page: PartsPage) -> bool:
 
 
 # ---- rollback ---------------------------------------------------------------------------------------------
+
+
+def rows_back(state: State, job: int) -> Iterator[PlanRow | None]:
+    """Yield the rows of a plan for Kafka's tool that moves the replicas of the job back; None in between.
+
+    It names the first directory of each replica that the job moves, and any for the others.
+    """
+    sources: dict[TopicPartition, dict[int, str]] = {}
+    for move in list(state.disks.moves.get(job, {}).values()):
+        if move.stage not in {MoveStage.TAKEN, MoveStage.TOPIC_DELETED}:
+            sources.setdefault(move.replica.partition_key, {})[move.broker] = move.source
+        yield None
+    for key, paths in sources.items():
+        partition = state.cluster.partition(*key)
+        if partition is None or not paths.keys() <= {*partition.replicas}:
+            yield None
+        else:
+            dirs = [paths.get(broker, ANY) for broker in partition.replicas]
+            yield PlanRow(*key, partition.replicas, dirs)
 
 
 class MovesBack(NamedTuple):

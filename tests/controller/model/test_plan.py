@@ -2,10 +2,11 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from common.plan_errors import PlanError
-from controller.model.plan import Entry, read_plan
+from controller.model.plan import Entry, Plan, PlanRow, read_plan
 
 
 def entry(**changed: Any) -> dict[str, Any]:
@@ -96,3 +97,12 @@ def test_the_first_invalid_entry_is_named(value: Any, text: str) -> None:
 
 def test_a_long_value_is_cut_short() -> None:
     assert len(refusal(of(entry(partition=list(range(1000)))))) < 120
+
+
+def test_a_plan_without_directories_is_written_without_the_key() -> None:
+    """Kafka's tool takes null for an error (DecodeJson.decodeList)."""
+    rows = [PlanRow("foo", 0, (1, 2)), PlanRow("foo", 1, (1, 2), ["/a", "any"])]
+    assert msgspec.json.decode(msgspec.json.encode(Plan(partitions=rows))) == of(
+        {"topic": "foo", "partition": 0, "replicas": [1, 2]},
+        {"topic": "foo", "partition": 1, "replicas": [1, 2], "log_dirs": ["/a", "any"]},
+    )

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from controller.messages.disk_events import DisksSeen, SeenBroker, SeenDir, SeenLog
-from controller.model.disks import BrokerReplica
+from controller.model.disks import BrokerReplica, MoveStage
 from controller.model.replicas import TopicPartition
 from controller.modes import GATEWAY
 from controller.state.disks import Received
 from reassignd.commands.status import lines
 from server.api.shared import cordons
-from tests.builders import key
+from tests.builders import key, partition
 from tests.server.api.api_client import ApiClient
 
 A, B = "/a", "/b"
@@ -189,11 +189,27 @@ async def test_a_rollback_is_told_before_and_moves_back(client: ApiClient) -> No
     assert row["move"] == {"broker": 1, "source": B, "target": A}
 
 
-async def test_a_job_of_moves_has_no_plan_that_restores_it(client: ApiClient) -> None:
-    await client.post("/v1/disk-moves", moves(move()))
-    status, text = await client.refusal("GET", "/v1/jobs/1/rollback.json")
-    assert (status, text) == (409, "Job 1 moves no replica to another broker: roll the job back.")
-    assert len((await client.get("/v1/jobs/1/partitions.json"))["partitions"]) == 1
+async def test_the_rollback_file_of_a_job_of_moves_names_the_directories_before_it(client: ApiClient) -> None:
+    await client.post("/v1/disk-moves", moves(move("foo-1", 2), move("foo-0"), move("foo-1")))
+    look(client, "foo-0")
+    plan = await client.get("/v1/jobs/1/rollback.json")
+    assert plan == {
+        "version": 1,
+        "partitions": [
+            {"topic": "foo", "partition": 1, "replicas": [1, 2, 3], "log_dirs": [A, A, "any"]},
+            {"topic": "foo", "partition": 0, "replicas": [1, 2, 3], "log_dirs": [A, "any", "any"]},
+        ],
+    }
+
+
+async def test_the_rollback_file_leaves_out_what_others_have_moved_or_deleted(client: ApiClient) -> None:
+    await client.post("/v1/disk-moves", moves(move("foo-0"), move("foo-1"), move("foo-2")))
+    client.controller.put(partition("foo-0", [2, 3]))
+    disks = client.controller.state.disks
+    for taken in [each for each in disks.moves[1].values() if each.partition == 1]:
+        client.controller.put(taken._replace(stage=MoveStage.TAKEN))
+    rows = (await client.get("/v1/jobs/1/rollback.json"))["partitions"]
+    assert [row["partition"] for row in rows] == [2]
 
 
 async def test_the_csv_of_a_job_of_moves_has_their_directories(client: ApiClient) -> None:
