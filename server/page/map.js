@@ -5,7 +5,7 @@
 import { percent } from "./broker_words.js";
 import { keyed, setAttribute, setText } from "./dom.js";
 import { bytes, count, counted, rate } from "./format.js";
-import { CELL, arrows, labelled, layout } from "./map_layout.js";
+import { CELL, DETAILED, arrows, labelled, layout } from "./map_layout.js";
 import { shape } from "./svg.js";
 
 const [WIDE, ROOMY] = [190, 225]; // pixels from which a tile has room for words, and for two rates
@@ -110,7 +110,7 @@ export class ClusterMap {
   #draw() {
     this.width = this.host.clientWidth;
     if (!this.width || !this.flows) return;
-    const form = `${this.width}|${this.#hasEnds}|${this.brokers.map(({ id, rack }) => `${id}@${rack}`).join(",")}`;
+    const form = `${this.width}|${this.#flowing}|${this.brokers.map(({ id, rack }) => `${id}@${rack}`).join(",")}`;
     if (form !== this.form) this.#arrange();
     this.form = form;
     const known = new Map(this.brokers.map((each) => [each.id, each]));
@@ -122,15 +122,16 @@ export class ClusterMap {
     this.#arrows();
   }
 
-  // Flows between racks need lists of them. The server counts registered brokers only, so the unit of the flows decides.
-  get #hasEnds() {
-    return this.flows.by === "rack" && this.flows.flows.length > 0;
+  // Flows need room: between tiles, lanes; between racks, lists of them. The server counts registered brokers only, so the unit of
+  // the flows decides about the lists.
+  get #flowing() {
+    return this.flows.flows.length > 0 && (this.flows.by === "rack" || this.brokers.length <= DETAILED);
   }
 
   // Makes the blocks and boxes anew: brokers have come or gone, or the window has another width.
   #arrange() {
     const focused = document.activeElement?.dataset?.broker;
-    this.plan = layout(this.brokers, this.width, this.#hasEnds);
+    this.plan = layout(this.brokers, this.width, this.#flowing);
     setAttribute(this.drawing, "viewBox", `0 0 ${this.width} ${Math.max(1, this.plan.height)}`);
     setAttribute(this.drawing, "width", this.width);
     setAttribute(this.drawing, "height", Math.max(1, this.plan.height));
@@ -198,7 +199,7 @@ export class ClusterMap {
   #arrows() {
     const byRack = this.flows.by === "rack";
     const ends = (side) => (byRack ? new Map(this.plan.ends.filter((each) => each.side === side).map((each) => [each.rack.name || null, each])) : this.boxes);
-    const drawn = arrows(this.flows.flows, ends("source"), ends("target"), ARROWS);
+    const drawn = arrows(this.flows.flows, ends("source"), ends("target"), ARROWS, byRack ? [] : this.plan.blocks);
     const names = drawn.map(({ flow }) => `${flow.source}>${flow.target}`);
     const nodes = keyed(this.parts.arrows, names, () => {
       const node = shape("g", {});

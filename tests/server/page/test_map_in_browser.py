@@ -57,6 +57,31 @@ def test_what_is_left_flows_along_arrows(site: Site) -> None:
     assert "left to copy." in page.text("main")
 
 
+INSIDE = """
+(() => {
+  const tiles = [...document.querySelectorAll(".map .face")].map((each) => each.getBBox());
+  const within = ({ x, y }) => tiles.some((tile) =>
+    x > tile.x && x < tile.x + tile.width && y > tile.y && y < tile.y + tile.height);
+  return [...document.querySelectorAll(".map .way")].filter((way) => {
+    const length = way.getTotalLength();
+    return Array.from({ length: 100 }, (_, place) => way.getPointAtLength(length * place / 99)).some(within);
+  }).length;
+})()
+"""
+"""The number of arrows that pass a tile."""
+
+
+@pytest.mark.parametrize("width", [1440, 900])
+def test_arrows_between_outer_racks_pass_below_the_rack_between_them(site: Site, width: int) -> None:
+    site.post("pause")
+    site.submit(range(60))
+    page = opened(site)
+    page.resize(width)
+    page.wait("document.querySelectorAll('.map .arrows .way').length > 12")
+    page.wait("/L.*Q.*Q.*Q.*Q/.test(document.querySelector('.map .arrows').innerHTML)")
+    assert page.run(INSIDE) == 0
+
+
 LEFT = """
 const read = Response.prototype.json;
 Response.prototype.json = async function () {
