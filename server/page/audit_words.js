@@ -101,7 +101,7 @@ const WHAT = {
   cancel: ({ detail }) => `${counts({ ...detail, partitions: detail.cancelled })} cancelled${topics(detail)}`,
   rollback: ({ detail }) => {
     const skipped = detail.skipped ? `, ${count(detail.skipped)} skipped` : "";
-    return `of job ${detail.rolled_back}: ${counts(detail)}${skipped}`;
+    return `job ${detail.rolled_back}, ${counts(detail)}${skipped}`;
   },
   pause: pause,
   resume: pause,

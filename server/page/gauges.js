@@ -3,8 +3,7 @@
 
 import { get } from "./api.js";
 import { h, keyed, pieces, section, setAttribute, setHidden, setText } from "./dom.js";
-import { count } from "./format.js";
-import { NAMES, changeAsItIs, limitValue } from "./limits.js";
+import { NAMES, changeAsItIs, limitValue, usedOf } from "./limits.js";
 import { paceRow } from "./pace_limit.js";
 
 // The gauges, and `update()`, which reads the limits.
@@ -42,9 +41,9 @@ function show(gauge, limit, app) {
   setHidden(bar, !bounded);
   const share = bounded ? Math.min(100, (100 * limit.used) / Math.max(1, limit.limit)) : 0;
   setAttribute(bar, "value", share);
-  setAttribute(bar, "aria-label", `${count(limit.used)} of ${limitValue(limit)} used of limit ${limit.name}`);
+  setAttribute(bar, "aria-label", `${usedOf(limit)} of ${limitValue(limit)} used of limit ${limit.name}`);
   bar.classList.toggle("full", share >= 100);
-  setText(used, measured ? `${count(limit.used)} in use${bounded && share >= 100 ? ": the limit is reached" : ""}` : "");
+  setText(used, bounded || limit.used ? `${usedOf(limit)} in use${bounded && share >= 100 ? ": the limit is reached" : ""}` : "");
   const [code, origin] = config.children;
   if (!code.firstChild) code.append(limit.name.length === 1 ? `${limit.name}: ` : "", ...pieces(limit.config, "."));
   setText(origin, ORIGINS[limit.origin] ?? "");

@@ -37,7 +37,7 @@ export function stateOf(job, allPaused) {
   return `${allPaused && job.state === "running" ? "paused with everything" : job.held ? "held" : job.state}${ended}`;
 }
 
-const kind = (job) => (job.undoes ? `rollback of ${job.undoes}` : isBetweenDirs(job) ? "moves between directories" : job.kind);
+const kind = (job) => (job.undoes ? `rollback of job ${job.undoes}` : isBetweenDirs(job) ? "moves between directories" : job.kind);
 
 const took = (job) => duration(((job.ended_ms ?? Date.now()) - job.created_ms) / 1000);
 
@@ -53,7 +53,7 @@ export function badgeOf(job, allPaused) {
   if (job.ended_ms) return [stateOf(job), job.outcome === "done" ? "good" : job.outcome === "rolled back" ? "idle" : "warn"];
   if (job.state === "paused" || allPaused) return ["paused", "warn"];
   if (job.held) return ["held", "warn"];
-  if (job.waiting && !job.moving && !job.queued) return ["blocked", "bad"];
+  if (job.waiting && !job.moving && !job.queued) return ["waiting", "bad"];
   if (job.moving && job.stalled === job.moving) return ["stalled", "bad"];
   return [job.moving ? "moving" : "running", "info"];
 }
@@ -62,7 +62,7 @@ export function badgeOf(job, allPaused) {
 export function shares(job, allPaused) {
   const [rest] = badgeOf(job, allPaused);
   const ended = Object.entries(job.endings).filter(([ending]) => ending !== "done");
-  const still = job.ended_ms ? [] : [["moving", job.moving - job.stalled], ["stalled", job.stalled], ["blocked", job.waiting], [rest === "paused" || rest === "held" ? rest : "queued", job.queued]];
+  const still = job.ended_ms ? [] : [["moving", job.moving - job.stalled], ["stalled", job.stalled], ["waiting", job.waiting], [rest === "paused" || rest === "held" ? rest : "queued", job.queued]];
   return [["done", job.done], ...still, ...ended].filter(([, number]) => number > 0);
 }
 

@@ -3,7 +3,7 @@
 
 import { getNow, post, put } from "./api.js";
 import { ask, wholeNumber } from "./confirm.js";
-import { count, counted, rate, rateText, readRate } from "./format.js";
+import { bytes, count, counted, rate, rateText, readRate } from "./format.js";
 import { PACE, changePace, paceRow, paceValue } from "./pace_limit.js";
 
 // What each limit bounds, in the order of the page.
@@ -20,7 +20,10 @@ export const NAMES = {
 
 const BROKERS = 3; // brokers that a preview names
 
-const valueOf = (name, value) => (value === null ? "none" : name === "throttle" ? rate(value) : count(value));
+const valueOf = (name, value) => (value === null ? "none" : name === "throttle" ? rate(value) : name === "bytes" ? bytes(value) : count(value));
+
+// What steps in flight use of a limit.
+export const usedOf = (limit) => valueOf(limit.name, limit.used);
 
 export const limitValue = (limit) => (limit.name === PACE ? paceValue(limit) : valueOf(limit.name, limit.limit));
 
@@ -40,8 +43,8 @@ async function changeLimit(limit, app) {
     .reduce((sum, { partitions }) => sum + partitions, 0);
   const [now, ofIt] = limit.limit === null ? ["There is no limit now.", ""] : [`It is ${limitValue(limit)}.`, " of it"];
   const lines = [
-    `${now} ${limit.used === null ? "" : `Steps in flight use ${count(limit.used)}${ofIt}, and continue.`}`,
-    limit.name !== "throttle" && limit.limit !== null && (waits === 1 ? "1 partition waits for it." : `${counted(waits, "partition")} wait for it.`),
+    `${now} ${limit.used === null ? "" : `Steps in flight use ${usedOf(limit)}${ofIt}, and continue.`}`,
+    limit.name !== "throttle" && limit.limit !== null && waits > 0 && (waits === 1 ? "1 partition waits for it." : `${counted(waits, "partition")} wait for it.`),
   ];
   const [unit, read] = limit.name === "throttle" ? ["New rate, such as 50MB", readRate] : ["New limit", wholeNumber(1, limit.name === "bytes" ? Number.MAX_SAFE_INTEGER : 2 ** 31 - 1, true)];
   const preview = async (value) => effectLines(limit.name, await post("v1/limits/preview", { [limit.name]: value }));

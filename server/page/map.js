@@ -52,13 +52,16 @@ export const rackName = (name, noun = "rack") => (/^rack/i.test(name) ? name : `
 
 const moves = ({ rate_in: into, rate_out: out }) => [into ? `↓\u00a0${rate(into)}` : "", out ? `↑\u00a0${rate(out)}` : ""].filter(Boolean);
 
+// What it holds, without a 0 of leaders.
+const held = ({ replicas, leaders }) => [counted(replicas, "replica"), ...(leaders ? [counted(leaders, "leader")] : [])];
+
 function sentence(broker) {
   const states = marksOf(broker).map(([, word]) => word);
   return [
     `Broker ${broker.id}${broker.rack === null ? "" : `, ${rackName(broker.rack)}`}: ${states.join(", ") || "live"}`,
     `disk ${diskOf(broker)}`,
     directories(broker).length ? `directories ${directories(broker).map((part) => percent(part, 1)).join(", ")}` : "",
-    `${counted(broker.replicas, "replica")}, ${counted(broker.leaders, "leader")}`,
+    held(broker).join(", "),
     broker.rate_in ? `receives ${rate(broker.rate_in)}` : "",
     broker.rate_out ? `sends ${rate(broker.rate_out)}` : "",
   ].filter(Boolean);
@@ -322,7 +325,7 @@ function fillTile(box, broker, kind, bar) {
   setText(box.disk, part !== null && (narrow || rates.length) ? percent(broker.disk_used, broker.disk_total) : diskOf(broker));
   // There is room for one of them in a narrow tile.
   setText(box.rates, narrow ? word || (rates[0] ?? "") : rates.slice(0, box.width < ROOMY ? 1 : 2).join("  "));
-  setText(box.held, narrow ? `${count(broker.replicas)} replicas` : `${count(broker.replicas)} replicas · ${count(broker.leaders)} leaders`);
+  setText(box.held, narrow ? counted(broker.replicas, "replica") : held(broker).join(" · "));
 }
 
 // The bars share the width of the tile.

@@ -1,9 +1,9 @@
-// Notifications of the browser when a job ends, is blocked, stalled or held. The user asks for them, on the overview.
+// Notifications of the browser when a job ends, waits, is stalled or held. The user asks for them, on the overview.
 "use strict";
 
 import { badgeOf } from "./jobs.js";
 
-const TOLD = ["held", "blocked", "stalled"];
+const TOLD = ["held", "waiting", "stalled"];
 const LISTED = 20; // open jobs that a status lists
 
 const supported = () => "Notification" in window && isSecureContext;

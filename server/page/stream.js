@@ -72,7 +72,7 @@ export class Log {
   flush() {
     for (const { job, state, names, number } of this.#changed.values()) {
       const which = number > names.length ? `${count(number)} partitions` : names.join(", ");
-      this.#add(`Job ${job}: ${which} ${state === "waiting" ? "blocked" : state}.`);
+      this.#add(`Job ${job}: ${which} ${state}.`);
     }
     this.#changed.clear();
   }

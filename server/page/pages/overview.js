@@ -46,7 +46,7 @@ function numbers({ brokers, partitions, reassignments: moves, throttle, incoming
     ...counts("moving", moves.moving - moves.stalled),
     ...counts("stalled", moves.stalled, true),
     ...counts("queued", moves.queued),
-    ...counts("blocked", moves.waiting),
+    ...counts("waiting", moves.waiting),
     ...counts("moved by others", moves.others),
     ...(all ? [["left to copy", bytes(all)]] : []),
     ...(throttle.bytes_per_second === null ? [] : [["throttle", rate(throttle.bytes_per_second)]]),
