@@ -10,7 +10,8 @@ from common.clock import wall_clock
 from controller.model.cluster import TopicPartition
 from controller.model.disks import BrokerReplica
 from controller.model.jobs import Job, JobKind
-from controller.views.disk_moves import moves_in_order, why_not_moving
+from controller.state.state import State as ClusterState
+from controller.views.disk_moves import move_state, why_not_moving
 from controller.views.jobs import PartState, part_states
 from server.api.shared.call import Call, Endpoint
 from server.api.shared.job_rows import job_of
@@ -76,13 +77,18 @@ async def _part_states(call: Call, job: Job) -> Mapping[_Key, State]:
 
 
 async def _move_states(call: Call, job: Job) -> Mapping[_Key, State]:
-    found, now = await call.collect(moves_in_order(call.state, job.id)), wall_clock()
-    return {
-        move.replica: STALLED
-        if state is PartState.MOVING and why_not_moving(call.state, move, now)
-        else state
-        for move, state in found
-    }
+    count = len(call.state.disks.moves.get(job.id, ()))
+    return await call.compute(count, _states_of_moves, call.state, job.id)
+
+
+def _states_of_moves(state: ClusterState, job: int) -> Mapping[_Key, State]:
+    now = wall_clock()
+    states: dict[_Key, State] = {}
+    for replica, move in list(state.disks.moves.get(job, {}).items()):
+        shown = move_state(state, move)
+        stalls = shown is PartState.MOVING and why_not_moving(state, move, now)
+        states[replica] = STALLED if stalls else shown
+    return states
 
 
 def _strip(states: Mapping[_Key, State], most: int) -> Strip:

@@ -292,7 +292,7 @@ def test_values_with_markup_are_shown_as_text(site: Site) -> None:
 
 
 def test_answers_with_markup_are_shown_as_text(site: Site) -> None:
-    job = site.submit(range(5))
+    job = site.submit(range(60))
     for path, selectors in (
         (f"#/jobs/{job}", ("#summary", "#job-reasons", "#parts")),
         ("", ("#running", "#reasons", "#problems")),
