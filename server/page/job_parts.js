@@ -2,8 +2,8 @@
 "use strict";
 
 import { showMove } from "./chips.js";
-import { Pager, Table, buttons, h, named, progress, setHidden } from "./dom.js";
-import { bytes, count, counted, rate, time } from "./format.js";
+import { Pager, Table, buttons, h, named, pieces, progress, setHidden } from "./dom.js";
+import { bytes, count, counted, rate, time, visible } from "./format.js";
 import { isBetweenDirs, nounOf } from "./jobs.js";
 import { stateWord } from "./partition_words.js";
 import { Rates } from "./rates.js";
@@ -37,11 +37,18 @@ function partTable(app, rates) {
   ], nameOf);
 }
 
+// A path, whose lines break at slashes.
+const path = (of) => ({
+  patch(cell, part) {
+    if (cell.textContent !== visible(of(part))) cell.replaceChildren(...pieces(of(part), "/"));
+  },
+});
+
 const moveTable = (rates) => new Table("parts", "Replicas of the job", [
   { label: "replica", ...named(nameOf) },
   { label: "state", text: stateWord },
-  { label: "from directory", wide: true, text: (part) => part.move.source },
-  { label: "to directory", wide: true, text: (part) => part.move.target },
+  { label: "from directory", wide: true, ...path((part) => part.move.source) },
+  { label: "to directory", wide: true, ...path((part) => part.move.target) },
   { label: "copied", ...copied },
   { label: "rate", number: true, text: (part) => rate(rates.of(nameOf(part))) },
   { label: "reason", wide: true, text: (part) => part.reason },
