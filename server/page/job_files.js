@@ -2,9 +2,9 @@
 "use strict";
 
 import { commandList, commandsOf } from "./commands.js";
-import { h, section, setHidden, setText } from "./dom.js";
+import { h, section, setText } from "./dom.js";
 import { capital } from "./format.js";
-import { isBetweenDirs, nounOf } from "./jobs.js";
+import { nounOf } from "./jobs.js";
 import { fileLink } from "./save.js";
 
 const FILES = [
@@ -24,8 +24,6 @@ export class JobFiles {
 
   update(job) {
     this.commands.show(commandsOf(job));
-    // Moves between directories change no replica list: there is nothing that a plan could restore.
-    setHidden(this.files.at(-1), isBetweenDirs(job));
     for (const [place, form] of ["CSV", "JSON"].entries()) setText(this.files[place], `${capital(nounOf(job))}s as ${form}`);
   }
 }

@@ -155,7 +155,7 @@ def test_replicas_of_a_job_are_filtered_and_sorted(emptied: Site) -> None:
     page.run("document.querySelector('#filters [name=sort]').value = 'partition'")
     page.run("document.querySelector('#filters [name=descending]').click()")
     page.wait("document.querySelector('#parts-pages').innerText.includes('of 49 replicas')")
-    assert page.text("#parts tbody th").startswith("foo-19")
+    page.wait("document.querySelector('#parts tbody th').innerText.startsWith('foo-19')")
     page.run("document.querySelector('#filters [name=broker]').value = '2'")
     page.run("document.getElementById('filters').dispatchEvent(new Event('input'))")
     page.wait("document.querySelector('#parts-pages').innerText.includes('No replica matches')")
@@ -170,10 +170,10 @@ def test_the_strip_of_a_job_of_moves_is_read_by_keyboard(emptied: Site) -> None:
     assert said.startswith("foo-0 on broker 1, ")
 
 
-def test_a_job_of_moves_has_files_but_no_plan_of_a_rollback(emptied: Site) -> None:
+def test_files_of_a_job_of_moves_are_of_its_replicas(emptied: Site) -> None:
     page = opened(emptied)
-    links = "[...document.querySelectorAll('#files-section a')].filter((each) => each.checkVisibility())"
-    assert page.run(f"{links}.map((each) => each.innerText)") == ["Replicas as CSV", "Replicas as JSON"]
+    links = "[...document.querySelectorAll('#files-section a')].map((each) => each.innerText)"
+    assert page.run(links) == ["Replicas as CSV", "Replicas as JSON", "Rollback file"]
 
 
 def test_a_job_of_moves_has_only_limit_b(emptied: Site) -> None:
