@@ -104,6 +104,8 @@ class ThrottleConfigs:
         """Acknowledged changes since the last read of the resource."""
         self._cordoned_statically: dict[int, str] = {}
         """Values of `cordoned.log.dirs` in the brokers' own settings, where no dynamic one replaces them."""
+        self._look_at = clock.now()
+        """When brokers are looked at next for excluded directories that were removed."""
         self._unlisted: set[int] = set()
         """Brokers with a lease that are not in the cluster; each was logged once."""
         self._late_since: float | None = None
@@ -164,7 +166,9 @@ class ThrottleConfigs:
 
     async def reconcile(self, *, every: bool = False) -> Progress:
         """Read unconfirmed throttles, or with `every` all; submit them, and make the resulting changes."""
-        if every:
+        if self._clock.now() >= self._look_at:
+            # Also while changes fail: they do at a broker with a cordon of a directory that was removed.
+            self._look_at = self._clock.now() + CHECK_SECONDS
             await self._end_cordons_of_removed()
         values, complete = await self._read(throttles_to_read(self._state, every=every))
         if values:

@@ -116,9 +116,12 @@ async def _problem(call: Call, asked: _Asked) -> str:
 def _why(state: State, asked: _Asked) -> str:
     if not {*asked.paths} <= {*state.settings.excluded_dirs.get(asked.broker, ())}:
         return f"{EXCLUDED_DIRS} has no room for it"
-    lease = state.throttle.leases.get((ResourceType.BROKER, str(asked.broker), CORDONED_LOG_DIRS))
+    resource = (ResourceType.BROKER, str(asked.broker))
+    lease = state.throttle.leases.get((*resource, CORDONED_LOG_DIRS))
     if lease is None or not {*(asked.paths or (EVERY_DIRECTORY,))} <= {*lease.owned}:
-        return f"others have set its {CORDONED_LOG_DIRS}"
+        if resource in state.gateway.confirmed_throttles:
+            return f"others have set its {CORDONED_LOG_DIRS}"
+        return "its configs cannot be read or altered (see the log)"
     return f"Kafka has accepted {CORDONED_LOG_DIRS} without effect"
 
 

@@ -201,13 +201,24 @@ async def test_removed_directories_are_not_excluded_any_more(rig: Rig) -> None:
     """A broker with a cordon of a directory that it does not have ignores its dynamic configs."""
     b, failed_a = DescribeLogDirsResult(log_dir="/b"), DescribeLogDirsResult(56, "/a")
     having(rig, {2: [b], 3: [b, failed_a]})
-    await rig.configs.reconcile(every=True)
+    await rig.configs.reconcile()
     assert rig.state.settings.excluded_dirs == {2: ["/b"], 3: ["/a"], 9: ["/a"]}
+
+
+async def test_removed_directories_are_looked_for_now_and_then_also_while_changes_fail(rig: Rig) -> None:
+    having(rig, {2: []})
+    Rig.throttle, rig.upstream.refused = FOO, {"2"}
+    for _ in range(3):
+        assert await rig.configs.reconcile() is not Progress.DONE
+    await rig.clock.advance(CHECK_SECONDS)
+    await rig.configs.reconcile()
+    looked = [broker for request, broker in rig.upstream.asked if isinstance(request, DescribeLogDirsRequest)]
+    assert looked == [2, 3, 2, 3]
 
 
 async def test_directories_of_a_broker_that_tells_none_stay_excluded(rig: Rig) -> None:
     having(rig, {2: []})
-    await rig.configs.reconcile(every=True)
+    await rig.configs.reconcile()
     assert rig.state.settings.excluded_dirs == {2: ["/a", "/b"], 3: ["/a"], 9: ["/a"]}
 
 

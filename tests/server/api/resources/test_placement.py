@@ -3,6 +3,7 @@
 import httpx
 import pytest
 
+from controller.gateway.events import ThrottleRead
 from controller.messages.events import AlterConfigs
 from controller.model.configs import CORDONED_LOG_DIRS, ResourceType, ThrottleLease
 from controller.modes import GATEWAY
@@ -50,6 +51,11 @@ def gateway() -> ApiClient:
     return client
 
 
+def read_configs(client: ApiClient, cordoned: str) -> None:
+    """Let the gateway read that others have cordoned these directories of broker 1."""
+    client.controller.do(ThrottleRead({(ResourceType.BROKER, "1"): {CORDONED_LOG_DIRS: cordoned}}, {}))
+
+
 @pytest.fixture(autouse=True)
 def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cordons, "PATIENCE_SECONDS", 0.0)
@@ -71,6 +77,9 @@ async def test_a_gateway_cordons_and_says_nothing_when_kafka_follows() -> None:
 async def test_a_broker_that_kafka_does_not_cordon_is_named() -> None:
     client = gateway()
     client.sizes.cordoned = {"/a"}
+    [unread] = (await client.post("/v1/placement", {"exclude": [1]}))["notes"]
+    assert unread.startswith("broker 1 is not cordoned, its configs cannot be read or altered (see the log):")
+    read_configs(client, "/a")
     [others] = (await client.post("/v1/placement", {"exclude": [1]}))["notes"]
     assert others == (
         "broker 1 is not cordoned, others have set its cordoned.log.dirs: it can get new partitions until it"
@@ -135,6 +144,8 @@ async def test_bad_directories_are_refused(body: object, error: tuple[int, str])
 async def test_a_directory_that_kafka_does_not_cordon_is_named() -> None:
     client = gateway()
     client.sizes.cordoned = {"/b"}
+    await client.post("/v1/placement", {"exclude_dirs": [A, B]})
+    read_configs(client, "/a,/b")
     [others] = (await client.post("/v1/placement", {"exclude_dirs": [A, B]}))["notes"]
     assert others == (
         "/a of broker 1 is not cordoned, others have set its cordoned.log.dirs: it can get new replicas until"
