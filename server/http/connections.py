@@ -54,13 +54,16 @@ class HttpConnections:
         """Close connections whose client exceeds a time limit, until cancelled."""
         while True:
             await self._clock.sleep(CHECK_SECONDS)
-            now = self._clock.now()
             self._common.warnings.report()
-            for connection in list(self._open):
-                connection.close_if_unused(now)
-                reason = connection.overdue(now)
-                if reason is not None:
-                    connection.abort(reason)
+            self._close_overdue(self._clock.now())
+
+    def _close_overdue(self, now: float) -> None:
+        # As a part of the loop, it would keep the last connection in memory until the next check.
+        for connection in list(self._open):
+            connection.close_if_unused(now)
+            reason = connection.overdue(now)
+            if reason is not None:
+                connection.abort(reason)
 
     async def stop(self) -> None:
         """Stop accepting.
