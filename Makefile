@@ -23,7 +23,7 @@ test: .venv/test.done
 	$(BIN)/python -m tools.suite test
 
 unit: .venv/test.done
-	$(BIN)/python -m tools.suite unit
+	$(BIN)/python -m tools.suite unit --beside 1
 
 # The static checks.
 check: .venv/test.done

@@ -18,15 +18,20 @@ PYTEST = "python -m pytest -q"
 SITE = "sphinx-build --quiet --fail-on-warning --conf-dir docs --doctree-dir build/doctrees . build/site"
 
 FOLDERS = {
-    "server": "tests/server",
+    "reassignd": "tests/reassignd tests/tools tests/campaigns tests/documents tests/deploy",
     "core": "tests/controller tests/protocol tests/common tests/test_docs.py tests/test_docstrings.py"
     " tests/test_layout.py tests/test_promises.py tests/test_words.py",
-    "backends": "tests/backends tests/planner",
-    "reassignd": "tests/reassignd tests/tools tests/campaigns tests/documents tests/deploy",
+    "server": "tests/server",
+    "backends": "tests/backends",
+    "planner": "tests/planner",
 }
-"""Tests that need no other program. Each part collects only its own tests."""
+"""Tests that need no other program. Each part collects only its own tests.
 
-WITH_PROPERTIES = ("core", "backends", "server")
+The first waits for processes and for time more than half of its own. The others are in the order of what they
+compute.
+"""
+
+WITH_PROPERTIES = ("core", "backends", "planner", "server")
 """The folders that have property tests."""
 
 UNIT = "not whole and not spark and not tour"
@@ -49,7 +54,7 @@ class Part(NamedTuple):
     needs: tuple[str, ...] = ()
     environment: Mapping[str, str] = MappingProxyType({})
     waits: bool = False
-    """It waits for brokers most of the time, and may run beside as many others as there are cores."""
+    """It mostly waits, and may run beside as many others as there are cores."""
     real: bool = False
     """It runs real brokers. Those of two parts on two cores would keep each other waiting, so a suite runs
     one such part at a time for each two lanes, beside parts that compute."""
@@ -61,6 +66,7 @@ def _unit(options: str = "") -> list[Part]:
             f"unit-{name}",
             f"{PYTEST} -m '{UNIT}' {options} {paths}",
             environment={"COVERAGE_FILE": f".coverage.unit-{name}"},
+            waits=name == "reassignd",
         )
         for name, paths in FOLDERS.items()
     ]
