@@ -141,7 +141,8 @@ class SettingsState:
         elif name == CLUSTER_DEFAULT:
             configs = self.cluster_configs
             self.default_min_isr = int(configs.get(MIN_ISR, 1))
-            self.excluded_dirs = paths_by_broker(read_dirs(configs.get(EXCLUDED_DIRS)))
+            dirs = configs.get(EXCLUDED_DIRS)
+            self.excluded_dirs = paths_by_broker(read_dirs(dirs)) if dirs else {}
             text = configs.get(SCHEDULE, "").strip()
             schedule = read_schedule(text, self.zones) if text else None
             if schedule != self.schedule:
