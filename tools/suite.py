@@ -147,9 +147,13 @@ class Suite:
 
     def _has_lane(self, part: Part) -> bool:
         computing = sum(not each.part.waits for each in self._running)
+        return bool(self._free) and (part.waits or computing < self._computing) and self._has_room(part)
+
+    def _has_room(self, part: Part) -> bool:
+        """Whether the part may run its brokers. The last parts share the lanes, which would be idle else."""
         real = sum(each.part.real for each in self._running)
-        brokers = not part.real or real < max(1, self._computing // 2)
-        return bool(self._free) and (part.waits or computing < self._computing) and brokers
+        computing_left = any(not each.real for each in self._waiting)
+        return not part.real or real < max(1, self._computing // 2) or not computing_left
 
     def _end(self, ended: Running) -> None:
         output, name = ended.output, ended.part.name

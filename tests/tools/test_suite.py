@@ -16,6 +16,10 @@ def says(name: str, text: str, code: int = 0, needs: tuple[str, ...] = ()) -> Pa
     return Part(name, f"python -c 'import sys; print(\"{text}\"); sys.exit({code})'", needs)
 
 
+def meets(folder: Path, own: str, other: str) -> str:
+    return f"sh -c ': > {folder / own}; until test -e {folder / other}; do sleep 0.1; done'"
+
+
 @pytest.fixture(autouse=True)
 def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tools.suite.LOGS", tmp_path)
@@ -48,11 +52,8 @@ def test_a_part_does_not_run_without_what_it_needs(capfd: pytest.CaptureFixture[
 
 
 def test_a_part_that_waits_runs_beside_one_for_each_lane(tmp_path: Path) -> None:
-    def meets(own: str, other: str) -> str:
-        return f"sh -c ': > {tmp_path / own}; until test -e {tmp_path / other}; do sleep 0.1; done'"
-
-    parts = [Part("computes", meets("a", "b")), Part("waits", meets("b", "a"), waits=True)]
-    assert Suite(parts, 1, beside=1).run()
+    computes, waits = meets(tmp_path, "a", "b"), meets(tmp_path, "b", "a")
+    assert Suite([Part("computes", computes), Part("waits", waits, waits=True)], 1, beside=1).run()
 
 
 def test_two_parts_that_compute_run_one_after_the_other_on_one_lane(tmp_path: Path) -> None:
@@ -60,9 +61,15 @@ def test_two_parts_that_compute_run_one_after_the_other_on_one_lane(tmp_path: Pa
     assert Suite([Part("one", alone), Part("two", alone)], 1, beside=1).run()
 
 
-def test_two_parts_with_real_brokers_run_one_after_the_other_on_two_lanes(tmp_path: Path) -> None:
+def test_parts_with_real_brokers_run_one_at_a_time_beside_parts_that_compute(tmp_path: Path) -> None:
     alone = f"sh -c 'mkdir {tmp_path}/alone && sleep 0.3 && rmdir {tmp_path}/alone'"
-    assert Suite([Part("one", alone, real=True), Part("two", alone, real=True)], 2).run()
+    real = [Part("one", alone, real=True), Part("two", alone, real=True)]
+    assert Suite([*real, says("three", "computed"), Part("four", "sleep 1")], 2).run()
+
+
+def test_the_last_parts_with_real_brokers_share_the_lanes(tmp_path: Path) -> None:
+    one, two = meets(tmp_path, "a", "b"), meets(tmp_path, "b", "a")
+    assert Suite([Part("one", one, real=True), Part("two", two, real=True)], 2).run()
 
 
 def test_a_signal_ends_all_parts(tmp_path: Path) -> None:
