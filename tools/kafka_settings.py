@@ -57,8 +57,8 @@ SMALL_FETCHES = {
 """Small fetches: a replication throttle takes effect after kilobytes, so that a test can keep a move in
 flight."""
 
-SOON_FENCED = {"broker.heartbeat.interval.ms": "500", "broker.session.timeout.ms": "3000"}
-"""Settings with which a killed broker is fenced within seconds."""
+SOON_FENCED = {"broker.heartbeat.interval.ms": "1000", "broker.session.timeout.ms": "6000"}
+"""Settings with which a killed broker is fenced within seconds, but not one that waits for a processor."""
 
 
 @dataclass(frozen=True)

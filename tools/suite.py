@@ -17,7 +17,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from tools.parts import SUITES, Part
@@ -36,7 +37,7 @@ SKIPPED = re.compile(r"^SKIPPED \[\d+\] [^ ]+ (.*)$", re.MULTILINE)
 class Running:
     """A part under way, in a session of its own."""
 
-    def __init__(self, part: Part, lane: int, lanes: int) -> None:
+    def __init__(self, part: Part, lane: int, lanes: int, cores: Collection[int]) -> None:
         self.part = part
         self.lane = lane
         self.log = LOGS / f"{part.name}.log"
@@ -47,7 +48,7 @@ class Running:
         program, *arguments = shlex.split(part.command)
         beside = str(Path(sys.executable).parent)
         found = sys.executable if program == "python" else shutil.which(program, path=beside)
-        with self.log.open("wb") as log:
+        with self.log.open("wb") as log, _on(cores):
             self._process = subprocess.Popen(
                 [found or program, *arguments],
                 cwd=ROOT,
@@ -90,6 +91,25 @@ class Running:
             return
 
 
+def _own_cores() -> list[int]:
+    """Return the cores that this process may use; none where that cannot be told."""
+    return sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []
+
+
+@contextmanager
+def _on(cores: Collection[int]) -> Iterator[None]:
+    """Have the processes that are started in the `with` block, and theirs, use only these cores."""
+    own = _own_cores()
+    if not own or cores == own:
+        yield
+        return
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, own)
+
+
 def _cpu_seconds() -> float:
     """Return the processor time of all children that have ended and were waited for, and of theirs."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -104,6 +124,7 @@ class Suite:
         self._computing = lanes
         """How many parts that do not mostly wait run at a time."""
         self._lanes = lanes + beside
+        self._cores = _own_cores()
         self._free = [*range(self._lanes)]
         self._running: list[Running] = []
         self._passed: set[str] = set()
@@ -143,7 +164,7 @@ class Suite:
                 print(f"not run        {part.name}: it needs {', '.join(part.needs)}", flush=True)
             elif self._has_lane(part) and not names & {*part.needs}:
                 self._waiting.remove(part)
-                self._running.append(Running(part, self._free.pop(), self._lanes))
+                self._running.append(Running(part, self._free.pop(), self._lanes, self._cores_of(part)))
 
     def _has_lane(self, part: Part) -> bool:
         computing = sum(not each.part.waits for each in self._running)
@@ -154,6 +175,16 @@ class Suite:
         real = sum(each.part.real for each in self._running)
         computing_left = any(not each.real for each in self._waiting)
         return not part.real or real < max(1, self._computing // 2) or not computing_left
+
+    def _cores_of(self, part: Part) -> Collection[int]:
+        """The cores of a part that is to start.
+
+        As long as there are brokers, half of the cores are theirs alone: a broker that waits some seconds for
+        a processor is fenced, and a client that does leaves its group.
+        """
+        others = (*self._waiting, *(each.part for each in self._running))
+        shared = part.real or not any(each.real for each in others)
+        return self._cores if shared else self._cores[len(self._cores) // 2 :]
 
     def _end(self, ended: Running) -> None:
         output, name = ended.output, ended.part.name

@@ -67,6 +67,17 @@ def test_parts_with_real_brokers_run_one_at_a_time_beside_parts_that_compute(tmp
     assert Suite([*real, says("three", "computed"), Part("four", "sleep 1")], 2).run()
 
 
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one core: nothing to keep free")
+def test_real_brokers_have_cores_of_their_own(tmp_path: Path) -> None:
+    count = "python -c 'import os; print(len(os.sched_getaffinity(0)))'"
+    parts = [Part("real", "sleep 1", real=True), Part("beside", count), Part("after", count, ("real",))]
+    own = os.sched_getaffinity(0)
+    assert Suite(parts, 2).run()
+    beside, after = (int((tmp_path / f"{name}.log").read_text()) for name in ("beside", "after"))
+    assert (beside, after) == (len(own) - len(own) // 2, len(own))
+    assert os.sched_getaffinity(0) == own
+
+
 def test_the_last_parts_with_real_brokers_share_the_lanes(tmp_path: Path) -> None:
     one, two = meets(tmp_path, "a", "b"), meets(tmp_path, "b", "a")
     assert Suite([Part("one", one, real=True), Part("two", two, real=True)], 2).run()
