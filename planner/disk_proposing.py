@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from controller.model.disks import BrokerDir
 from planner.model.snapshot import Snapshot
-from planner.proposals.disks.goal import BrokerDir, DiskGoal
+from planner.proposals.disks.goal import DiskGoal
 from planner.proposals.disks.result import DiskProposal
 from planner.proposals.problem.goal import MissingSolverError, ProposalError
 from planner.proposing import DISKS, broker_ids, check_complete, chosen_topics, read_percentage
@@ -74,14 +75,14 @@ def _read_dirs(texts: Iterable[str | tuple[int, str]]) -> Iterable[BrokerDir]:
     """
     for text in texts:
         if not isinstance(text, str):
-            yield text[0], text[1]
+            yield BrokerDir(*text)
             continue
         for each in re.split(r",(?=\d+:)", text):
             broker, _, path = each.partition(":")
             if not (broker.isascii() and broker.isdecimal()) or not path:
                 expected = "expected BROKER:DIRECTORY, such as 3:/data2, or several, separated by commas"
                 raise ProposalError([f"--empty '{each[:80]}': {expected}"])
-            yield int(broker), path
+            yield BrokerDir(int(broker), path)
 
 
 def _check_options(options: Mapping[str, Any], *, emptying: bool) -> None:

@@ -316,9 +316,9 @@ class ThrottleConfigs:
             ]
         )
         failed, (kind, name) = set(resources), resources[0]
-        cordon = _is_cordon(changes[kind, name])
+        cordon, value = _is_cordon(changes[kind, name]), changes[kind, name][0].value or ""
         what = "cordon" if cordon else "throttle"
-        if cordon and not await self._can_cordon(int(name), changes[kind, name][0].value or ""):
+        if cordon and not await self._can_cordon(int(name), value):
             return failed
         try:
             response = await self._client.ask(request, broker)
@@ -335,7 +335,6 @@ class ThrottleConfigs:
                 why = row.error_message or f"error {row.error_code}"
                 if cordon and row.error_code in REFUSALS:
                     # A metadata version before 4.3-IV0 has no cordons.
-                    value = changes[kind, name][0].value or ""
                     await self._submit(CordonRefused(int(row.resource_name), why, value))
                 log.warning("the %s of %s cannot be set: %s", what, _listed(kind, [row.resource_name]), why)
         return failed

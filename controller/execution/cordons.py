@@ -26,7 +26,6 @@ from controller.state.state import Decision, State
 
 EVERY_DIRECTORY = "*"
 
-
 _DIRS: ConfigName = (ResourceType.BROKER, CLUSTER_DEFAULT, EXCLUDED_DIRS)
 
 

@@ -124,7 +124,7 @@ class CordonRefused(Event[None]):
 
     broker: int
     reason: str
-    value: str = "*"
+    value: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from controller.messages.event import UNKNOWN_REQUESTER, Event, Requester
+from controller.messages.event import Event, Requester
 from controller.model.held_requests import HeldRequest
 
 
@@ -12,7 +12,7 @@ class Hold(Event[HeldRequest]):
     """Keep a request until it is approved. It gets its id and its time; the reply has them."""
 
     request: HeldRequest
-    requester: Requester = UNKNOWN_REQUESTER
+    requester: Requester
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from common.wording import as_json, counted
+from controller.model.disks import BrokerDir
 from planner.disk_proposing import propose_disks, read_disk_goal
 from planner.proposals.disks.disk_text import HEAD, as_dict, dir_rows, summary
-from planner.proposals.disks.goal import BrokerDir
 from planner.proposals.disks.plan_text import plan_json, rollback_json
 from planner.proposals.disks.result import DiskProposal, PartialDisksError
 from reassignd.commands.cluster_source import Source
@@ -88,7 +88,7 @@ def _execute(
         replicas = counted(answer["accepted"], "replica")
         echo(f"\nJob {job}: {replicas} accepted. `reassignd rollback {job}` moves them back.")
         if emptied and not answer["notes"]:
-            dirs = ",".join(f"{broker}:{path}" for broker, path in emptied)
+            dirs = ",".join(map(str, emptied))
             echo(f"Nothing new is placed in {dirs}; `reassignd placement --allow {dirs}` ends that.")
     if not execution.wait:
         return 0

@@ -8,8 +8,8 @@ import { shape } from "./svg.js";
 const SHOWN = 60; // brokers in a chart: those that change most
 const LISTED = 500; // brokers in the table
 const ROW = 22; // height of a broker in a chart, in pixels
-const LABEL = 70; // width of the labels;
-const LINE = 16; // those that rows have of their own are above the bars: height of such a line
+const LABEL = 70; // width of the names of brokers
+const LINE = 16; // height of the label of a row, which is above its bars
 const WIDTH = 260; // width of the longest bar
 const VALUES = 170; // width of the numbers behind the bars
 

@@ -185,7 +185,7 @@ EVENTS: list[AnyEvent] = [
     DisksSeen({1: REPLICAS}, {1: SHOWN._replace(futures={name: SeenLog("/b", 1) for name in KEYS})}),
     MovesRefused([(Ask(replica, "/b"), "refused by broker 1") for replica in REPLICAS]),
     *(CancelMoves(job) for job in (None, *range(1, 9))),
-    Hold(HeldRequest(0, 0, "rebalance", "", "", "ip", "User:a")),
+    Hold(HeldRequest(0, 0, "rebalance", "", "", "ip", "User:a"), Requester("User:a")),
     DecideHeld([1], [], "fine", Requester("User:b")),
     SubmitHeld(1, "rebalance", Requester("User:a")),
     Stalled(KEYS),
@@ -203,7 +203,7 @@ EVENTS: list[AnyEvent] = [
     Measured(dict.fromkeys(KEYS, 5), {3: [Disk("/a", 10, 1, 1)]}),
     TopicConfigsSeen({"bar": {"min.insync.replicas": "2"}, "foo": {"min.insync.replicas": None}}),
     BrokerRatesSeen({3: {LEADER_RATE: "5"}, 99: {LEADER_RATE: "5"}}),
-    CordonRefused(3, "it is older"),
+    CordonRefused(3, "it is older", "*"),
     DirsRemoved([BrokerDir(3, "/a")]),
     LeasesImported([ThrottleLease(ResourceType.TOPIC, "foo", LEADER_REPLICAS, "0:3", None)]),
     ThrottleRead(

@@ -67,7 +67,6 @@ def test_parts_with_real_brokers_run_one_at_a_time_beside_parts_that_compute(tmp
     assert Suite([*real, says("three", "computed"), Part("four", "sleep 1")], 2).run()
 
 
-@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one core: nothing to keep free")
 def test_real_brokers_have_cores_of_their_own(tmp_path: Path) -> None:
     count = "python -c 'import os; print(len(os.sched_getaffinity(0)))'"
     parts = [Part("real", "sleep 1", real=True), Part("beside", count), Part("after", count, ("real",))]

@@ -4,10 +4,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
+from controller.model.disks import BrokerDir
 from planner.model.snapshot import TOPIC_PARTITION
-
-BrokerDir = tuple[int, str]
-"""A broker, and the path of one of its log directories."""
 
 
 class DiskGoal(NamedTuple):

@@ -7,12 +7,11 @@ from msgspec import Meta, Struct
 
 from common.json.models import convert_model
 from controller.messages.disk_events import MoveDisks
-from controller.model.disks import BrokerDir
 from server.api.resources.jobs import JobOptions, limits_of_options
 from server.api.shared.call import Call, Endpoint
 from server.api.shared.disk_moves import WantedMove, disk_limits, order_moves
 from server.api.shared.errors import HttpError
-from server.api.shared.proposals import NamedDir
+from server.api.shared.proposals import NamedDir, dirs_of
 
 
 class WantedMoves(Struct, forbid_unknown_fields=True):
@@ -58,7 +57,7 @@ def order_of(call: Call, options: JobOptions, emptied: Iterable[NamedDir]) -> Mo
         options.throttle or 0,
         disk_limits(limits_of_options(options)),
         options.paused,
-        [BrokerDir(each.broker, each.dir) for each in emptied],
+        dirs_of(emptied),
     )
 
 

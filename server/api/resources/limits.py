@@ -30,7 +30,7 @@ from server.api.shared.call import Call, Endpoint
 from server.api.shared.cluster_configs import alter_cluster_configs
 from server.api.shared.errors import HttpError
 from server.api.shared.forecasts import by_rate, forecast_rate
-from server.api.shared.models import Obstacles, RateOrigin, ThrottledBrokers
+from server.api.shared.models import BandwidthOrigin, Obstacles, ThrottledBrokers
 
 SHORT_NAMES = {limit.name: limit.config for limit in LIMITS} | {"throttle": THROTTLE}
 """Short name -> config."""
@@ -74,7 +74,7 @@ class Limits(Struct):
         int | None,
         Meta(description="Bytes per second to, and from, each broker that forecasts expect now."),
     ] = None
-    rate_origin: Annotated[RateOrigin | None, Meta(description="Where `bandwidth` is known from.")] = None
+    rate_origin: BandwidthOrigin = None
     pace: Annotated[str | None, Meta(description="The target of pace in words; null while it is off.")] = None
     set_by_others: Annotated[
         list[ThrottledBrokers],

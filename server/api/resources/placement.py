@@ -1,6 +1,6 @@
 """`/v1/placement`: the brokers and log directories that get nothing new, such as drained ones."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -12,7 +12,7 @@ from server.api.shared.call import Call, Endpoint
 from server.api.shared.cluster_configs import alter_cluster_configs
 from server.api.shared.cordons import can_exclude_dirs, follow_cordons, follow_dirs
 from server.api.shared.errors import HttpError
-from server.api.shared.proposals import NamedDir
+from server.api.shared.proposals import NamedDir, dirs_of
 
 
 class PlacementBroker(Struct):
@@ -75,7 +75,7 @@ async def change(call: Call) -> Placement:
             raise HttpError(404, f"There is no broker {broker}.")
     if both := sorted({*body.exclude} & {*body.allow}):
         raise HttpError(400, f"broker {both[0]} is in both lists")
-    exclude, allow = _dirs(body.exclude_dirs), _dirs(body.allow_dirs)
+    exclude, allow = dirs_of(body.exclude_dirs), dirs_of(body.allow_dirs)
     if twice := sorted({*exclude} & {*allow}):
         raise HttpError(400, f"{twice[0]} is in both lists")
     await alter_excluded(call, body.exclude, body.allow)
@@ -83,10 +83,6 @@ async def change(call: Call) -> Placement:
     notes = await follow_cordons(call, body.exclude, body.allow)
     notes += await follow_dirs(call, exclude, allow)
     return replace(await placement(call), notes=notes)
-
-
-def _dirs(named: Iterable[NamedDir]) -> list[BrokerDir]:
-    return [BrokerDir(each.broker, each.dir) for each in named]
 
 
 async def alter_excluded(call: Call, exclude: Collection[int], allow: Collection[int]) -> None:

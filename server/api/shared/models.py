@@ -144,3 +144,16 @@ class RateOrigin(Enum):
     """Nothing moves now, and there is no throttle."""
     UNPACED = "unpaced"
     """As `assumed`, but pace is on, so that it takes longer with producers."""
+
+
+BandwidthOrigin: TypeAlias = Annotated[
+    RateOrigin | None, Meta(description="Where `bandwidth` is known from.")
+]
+
+
+ScheduledSeconds: TypeAlias = Annotated[
+    float | None,
+    Meta(
+        description="The time from now on in the periods of the schedule; null if that is more than 90 days."
+    ),
+]

@@ -1,7 +1,7 @@
 """The proposals of a running server: their models; computed one after the other, and kept for a while."""
 
 import asyncio
-from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Annotated
@@ -11,8 +11,15 @@ from msgspec import Meta, Struct
 
 from common.clock import Clock, RealClock
 from common.tasks import cancel, spawn
+from controller.model.disks import BrokerDir
 from server.api.shared.errors import HttpError
-from server.api.shared.models import OutpacedBrokers, RateOrigin, TieredPartitions
+from server.api.shared.models import (
+    BandwidthOrigin,
+    OutpacedBrokers,
+    RateOrigin,
+    ScheduledSeconds,
+    TieredPartitions,
+)
 
 Ids = list[int]
 
@@ -76,6 +83,11 @@ class NamedDir(Struct, forbid_unknown_fields=True):
 
     broker: Annotated[int, Meta(ge=0, le=2**31 - 1)]
     dir: Annotated[str, Meta(min_length=1, description="Its path.")]
+
+
+def dirs_of(named: Iterable[NamedDir]) -> list[BrokerDir]:
+    """Return the directories that a request names."""
+    return [BrokerDir(each.broker, each.dir) for each in named]
 
 
 class DiskRequest(Struct, forbid_unknown_fields=True):
@@ -301,16 +313,10 @@ class ProposalForecast(Struct):
     seconds: float
     least_seconds: float
     waiting_partitions: int
-    rate_origin: Annotated[RateOrigin | None, Meta(description="Where `bandwidth` is known from.")] = None
+    rate_origin: BandwidthOrigin = None
     tiered_partitions: TieredPartitions = 0
     outpaced_brokers: OutpacedBrokers = 0
-    scheduled_seconds: Annotated[
-        float | None,
-        Meta(
-            description="The time from now on in the periods of the schedule; null if that is more than "
-            "90 days."
-        ),
-    ] = None
+    scheduled_seconds: ScheduledSeconds = None
 
 
 class ProposalFigures(Struct):
@@ -395,14 +401,8 @@ class DiskForecast(Struct):
 
     bandwidth: Annotated[int, Meta(description="Bytes per second of each broker.")]
     seconds: float
-    rate_origin: Annotated[RateOrigin | None, Meta(description="Where `bandwidth` is known from.")] = None
-    scheduled_seconds: Annotated[
-        float | None,
-        Meta(
-            description="The time from now on in the periods of the schedule; null if that is more than "
-            "90 days."
-        ),
-    ] = None
+    rate_origin: BandwidthOrigin = None
+    scheduled_seconds: ScheduledSeconds = None
 
 
 class DiskFigures(Struct):

@@ -19,7 +19,7 @@ def controller() -> InMemoryController:
 
 def hold(controller: InMemoryController, principal: str = ANN) -> int:
     request = HeldRequest(0, 0, "rebalance", "dryrun=false", "", "10.0.0.1", principal)
-    held: HeldRequest = controller.do(Hold(request)).reply
+    held: HeldRequest = controller.do(Hold(request, Requester(principal))).reply
     return held.id
 
 

@@ -98,7 +98,7 @@ def test_an_exclusion_without_a_lease_is_followed_after_a_crash() -> None:
 def test_an_older_kafka_is_asked_once_for_each_exclusion() -> None:
     gateway = emptied()
     read(gateway, None)
-    gateway.do(CordonRefused(3, "it is older than Kafka 4.3"))
+    gateway.do(CordonRefused(3, "it is older than Kafka 4.3", "*"))
     assert not leased(gateway)
     assert (gateway.state.settings.excluded_brokers, throttles_to_read(gateway.state)) == (frozenset(), [])
     assert gateway.state.gateway.cordon_refusals == {3: "it is older than Kafka 4.3"}
