@@ -19,7 +19,7 @@ from planner.proposals.by_load.prices import Quotas, held_by, move_cost, proven_
 from planner.proposals.by_load.task import Items, Task, items_of, task_of
 from planner.proposals.problem.arrays import Flags, Ints
 from planner.proposals.problem.goal import Problem, ProposalError
-from planner.proposals.problem.loads import tolerance_of
+from planner.proposals.problem.loads import replica_loads, tolerance_of
 from planner.proposals.solver.byte_balance import room_left
 from planner.proposals.solver.class_flow import Input, aligned
 
@@ -73,9 +73,15 @@ def within_budget(
 
 def _widened(problem: Problem, more: Fraction) -> Problem:
     """Return the problem with larger tolerances."""
+    tolerances = {load: tolerance_of(problem.goal, load) + more for load in problem.goal.loads}
+    return problem._replace(goal=problem.goal._replace(tolerance_of=tolerances))
+
+
+def narrowed(problem: Problem, part: Fraction) -> Problem:
+    """Return the problem with a part of the tolerances of replicas."""
     goal = problem.goal
-    tolerances = {load: tolerance_of(goal, load) + more for load in goal.loads}
-    return problem._replace(goal=goal._replace(tolerance_of=tolerances))
+    narrower = {load: tolerance_of(goal, load) * part for load in replica_loads(goal)}
+    return problem._replace(goal=goal._replace(tolerance_of={**goal.tolerance_of, **narrower}))
 
 
 def balanced_sets(problem: Problem, given: Input, *, exact: bool = True) -> Balanced:

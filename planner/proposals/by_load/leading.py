@@ -31,6 +31,8 @@ class Led(NamedTuple):
     """The leader of each partition, and what no choice of leaders among these replicas can better."""
 
     leaders: Ints
+    outside: float
+    """By how many fair shares able brokers are outside of their ranges."""
     notes: list[str]
 
 
@@ -57,9 +59,9 @@ def leaders_by_load(
     leading = _Leading(ranges, weights.astype(np.float64), sets, may_lead, fixed)
     chosen = leading.solve(leaders, able)
     if not problem.goal.even_leaders:  # The bound is of all choices of leaders, most of which are not open.
-        return Led(chosen, [])
+        return Led(chosen, leading.outside(able), [])
     bounds = zip(names, leading.bounds(able), strict=True)
-    return Led(chosen, [_bound_note(load, bound) for load, bound in bounds if bound])
+    return Led(chosen, leading.outside(able), [_bound_note(load, bound) for load, bound in bounds if bound])
 
 
 def _bound_note(load: LoadName, bound: float) -> str:
@@ -103,6 +105,11 @@ class _Leading:
             helped = self._improve(int(brokers[worst]))
             stuck = np.zeros(len(brokers), np.bool_) if helped else stuck | (np.arange(len(brokers)) == worst)
         return self._leaders
+
+    def outside(self, able: Flags) -> float:
+        """Return by how many fair shares these brokers, in all, are outside of their ranges."""
+        brokers = np.flatnonzero(able)
+        return float(self._ranges.outside(self._loads[brokers], brokers).sum())
 
     def bounds(self, able: Flags) -> list[float]:
         """Return for each load what the fullest broker carries at least, as a part of its fair share.

@@ -1,11 +1,13 @@
 """The solver for goals that even out loads by name: the door of this folder."""
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 
-from planner.proposals.by_load.balance import Balanced, balanced_sets, within_budget
-from planner.proposals.by_load.leading import leaders_by_load
+from planner.proposals.by_load.balance import Balanced, balanced_sets, narrowed, within_budget
+from planner.proposals.by_load.leading import Led, leaders_by_load
+from planner.proposals.by_load.task import task_of
 from planner.proposals.problem.arrays import Flags, Ints
 from planner.proposals.problem.disk_levels import disk_levels, relief_notes
 from planner.proposals.problem.goal import Problem, ProposalError
@@ -16,6 +18,15 @@ from planner.proposals.solver.class_flow import Input
 from planner.proposals.solver.leaders import taken_over
 from planner.proposals.solver.notes import disk_notes, rack_notes
 from planner.proposals.solver.solve import Placed, Solution, Solver
+
+NARROWER = (Fraction(1, 2), Fraction(1, 4), Fraction(1, 8), Fraction(1, 16))
+"""Parts of the tolerance of replicas with which leaders that stay uneven are tried again."""
+LEADERS_BETTER = 0.5
+"""At most this part of what leaders were outside of their ranges may be left: else the data that moves for
+them is not worth it."""
+MOST_NARROWED = 20_000
+"""With more partitions, no plan is tried again: none of them is heavy enough to matter, and each plan takes
+seconds."""
 
 
 def solve_loads(problem: Problem) -> Solution:
@@ -76,9 +87,33 @@ class _LoadSolver(Solver):
             return self._fits(given, Placed(sets, 0, 0))
 
         if self._goal.even_counts or self._goal.relieves:
-            return within_budget(self._problem, given, fits)
+            found, wider = within_budget(self._problem, given, fits)
+            return found if wider else self._with_even_leaders(given, found, fits), wider
         found = balanced_sets(self._problem, given)
         return found, Fraction(0) if fits(found.sets) else None
+
+    def _with_even_leaders(self, given: Input, found: Balanced, fits: Callable[[Ints], bool]) -> Balanced:
+        """Return sets in which leaders can be more even, if narrower ranges of replicas lead to them.
+
+        Which brokers may lead follows from the sets: of five hot partitions on one pair of brokers and three
+        on another, one broker leads three, though all replicas are within their ranges.
+        """
+        if not (self._goal.even_leaders and leader_loads(self._goal)) or len(given.lists) > MOST_NARROWED:
+            return found
+        task = task_of(self._problem, given)
+        if task.violation(found.sets) > 0:  # What is too heavy for replicas is so for leaders.
+            return found
+        best, outside = found, self._led(given.lists, found.sets).outside
+        for part in NARROWER:
+            if outside <= 0:
+                break
+            sets = balanced_sets(narrowed(self._problem, part), given).sets
+            after = self._led(given.lists, sets).outside
+            if after <= outside * LEADERS_BETTER and task.violation(sets) <= 0 and fits(sets):
+                _, copied = given.cost(sets)
+                bound = min(found.bytes_bound, copied)
+                best, outside = found._replace(sets=sets, bytes_bound=bound), after
+        return best
 
     def _finish(self, lists: Ints, placed: Placed, widened: int) -> Solution:
         """Choose the leaders, who are elected: without that, loads of leaders would stay where they are."""
@@ -98,15 +133,18 @@ class _LoadSolver(Solver):
         wrong: Flags = (leader >= 0) & (leader != lists[:, 0]) & able & table.unchanged(lists)
         return wrong
 
-    def _leaders(self, lists: Ints, sets: Ints, able: Flags) -> Ints:
+    def _leaders(self, lists: Ints, sets: Ints) -> Ints:
         if not leader_loads(self._goal):
-            return super()._leaders(lists, sets, able)
+            return super()._leaders(lists, sets)
+        found = self._led(lists, sets)
+        self._notes += found.notes
+        return found.leaders
+
+    def _led(self, lists: Ints, sets: Ints) -> Led:
         table = self._problem.table
         states = table.state[table.free]
         first = taken_over(lists, sets, states, self._fixed_leaders())
-        found = leaders_by_load(self._problem, lists, sets, first, states, able)
-        self._notes += found.notes
-        return found.leaders
+        return leaders_by_load(self._problem, lists, sets, first, states, self._able)
 
 
 def _less_even(wider: Fraction) -> str:

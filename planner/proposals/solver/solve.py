@@ -449,15 +449,21 @@ class Solver:
         outside = np.maximum(0, held - shares.most) + np.maximum(0, shares.least - held)
         return int(outside[self._layout.usable].sum())
 
-    def _leaders(self, lists: Ints, sets: Ints, able: Flags) -> Ints:
-        """Return the leader of each partition; only `able` brokers are evened out."""
+    def _leaders(self, lists: Ints, sets: Ints) -> Ints:
+        """Return the leader of each partition."""
         table = self._problem.table
         fixed, states = self._fixed_leaders(), table.state[table.free]
         if not self._goal.even_leaders:
             return taken_over(lists, sets, states, fixed)
         demoted = np.isin(table.brokers, sorted(self._goal.demote))
-        leaders, _ = even_leaders(lists, sets, states, fixed, able, demoted)
+        leaders, _ = even_leaders(lists, sets, states, fixed, self._able, demoted)
         return leaders
+
+    @property
+    def _able(self) -> Flags:
+        """The brokers that leaders are evened out over."""
+        able: Flags = self._layout.receives & ~np.isin(self._problem.table.brokers, sorted(self._goal.demote))
+        return able
 
     def _fixed_leaders(self) -> Ints:
         """Return how many of the partitions that may not change each broker leads."""
@@ -470,7 +476,7 @@ class Solver:
         sets = placed.sets
         table = self._problem.table
         demoted = np.isin(table.brokers, sorted(self._goal.demote))
-        leaders = self._leaders(lists, sets, self._layout.receives & ~demoted)
+        leaders = self._leaders(lists, sets)
         bounds, notes = (placed.bound, placed.bytes_bound), tuple(self._notes)
         if not self._goal.demote:
             return Solution(ordered(lists, sets, leaders), self._ranges, widened, *bounds, notes)

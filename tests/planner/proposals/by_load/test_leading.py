@@ -1,3 +1,8 @@
+from collections.abc import Mapping
+from random import Random
+
+import pytest
+
 from planner.model.snapshot import Snapshot
 from planner.proposals.problem.goal import problem_of
 from planner.proposals.result import Proposal
@@ -60,3 +65,39 @@ def test_no_leader_is_elected_on_a_broker_that_gets_nothing() -> None:
 def test_leaders_that_change_are_elected() -> None:
     assert led(HOT).elects
     assert not led(HOT, "in").elects
+
+
+def skewed(*hot: float) -> Snapshot:
+    """Return a cluster of four brokers that has these hot partitions on two, and cold ones on all."""
+    cold = [(1 + n % 4, 1 + (n + 1) % 4) for n in range(16)]
+    sizes = dict(enumerate([3_000_000] * len(hot) + [150_000] * len(cold)))
+    return loaded(cluster("----", *[(1, 2)] * len(hot), *cold, sizes=sizes), *hot, *[1_000] * len(cold))
+
+
+BOTH: Mapping[str, object] = {"by": "in,leaders-in", "tolerance": "10%"}
+
+
+def places(snapshot: Snapshot, **options: object) -> Proposal:
+    return propose(problem_of(snapshot, read_goal_options(["balance"], {"at": "now", **options}).goal))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_replicas_of_hot_partitions_are_placed_so_that_leaders_are_even(seed: int) -> None:
+    hot = Random(seed).choices(range(18_000, 22_000), k=8)
+    proposal = places(skewed(*hot), **BOTH)
+    assert [row.reason for load in proposal.loads for row in load.brokers] == [None] * 8
+
+
+def test_no_data_moves_for_leaders_that_stay_as_uneven() -> None:
+    everywhere = [(1 + n, *({1, 2, 3, 4} - {1 + n})) for n in range(3)]
+    pairs = [(1, 2), (1, 2), (1, 3), (1, 4), (2, 3), (3, 4)]
+    sizes = dict(enumerate([3_000_000] * 3 + [150_000] * 6))
+    snapshot = loaded(cluster("----", *everywhere, *pairs, sizes=sizes), *[20_000] * 3, *[3_000] * 6)
+    assert places(snapshot, **BOTH).loads[1].highest[1] > 1.1
+    assert places(snapshot, **BOTH).bytes == places(snapshot, by="in", tolerance="10%").bytes
+
+
+def test_leaders_stay_uneven_where_the_budget_of_moves_ends() -> None:
+    snapshot = skewed(*Random(0).choices(range(18_000, 22_000), k=8))
+    least = places(snapshot, by="in", tolerance="10%").moves
+    assert places(snapshot, **BOTH, max_moves=least).moves <= least
