@@ -30,7 +30,7 @@ check: .venv/test.done
 	$(BIN)/python -m tools.suite static
 
 test-all: .venv/test.done
-	$(BIN)/python -m tools.suite all
+	$(BIN)/python -m tools.suite all --beside 1
 
 # What single tests need: .venv/bin/python -m pytest tests/controller/reassignment -k original_order
 dev: .venv/test.done

@@ -57,7 +57,7 @@ class Part(NamedTuple):
     """It mostly waits, and may run beside as many others as there are cores."""
     real: bool = False
     """It runs real brokers. Those of two parts on two cores would keep each other waiting, so a suite runs
-    one such part at a time for each two lanes, as long as there are parts that compute to run beside it."""
+    one such part at a time for each two cores, as long as there are parts that compute to run beside it."""
 
 
 def _unit(options: str = "") -> list[Part]:

@@ -171,10 +171,10 @@ class Suite:
         return bool(self._free) and (part.waits or computing < self._computing) and self._has_room(part)
 
     def _has_room(self, part: Part) -> bool:
-        """Whether the part may run its brokers. The last parts share the lanes, which would be idle else."""
-        real = sum(each.part.real for each in self._running)
-        computing_left = any(not each.real for each in self._waiting)
-        return not part.real or real < max(1, self._computing // 2) or not computing_left
+        """Whether the part may run its brokers. The last parts share the cores, which would be idle else."""
+        others = (*self._waiting, *(each.part for each in self._running))
+        most = self._computing if all(each.real for each in others) else max(1, self._computing // 2)
+        return not part.real or sum(each.part.real for each in self._running) < most
 
     def _cores_of(self, part: Part) -> Collection[int]:
         """The cores of a part that is to start.
