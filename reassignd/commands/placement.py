@@ -63,17 +63,26 @@ def placement(client: "Client", output_format: str, exclude: Places, allow: Plac
         answer = client.post("/v1/placement", _body("exclude", exclude) | _body("allow", allow))
     else:
         answer = client.get("/v1/placement")
-    for note in answer["notes"]:
-        echo(f"reassignd: {note}", err=True)
+    show_notes(answer["notes"])
     if output_format == JSON:
         echo(as_json(answer))
     else:
         _show(answer)
 
 
+def show_notes(notes: Sequence[str]) -> None:
+    """Print where Kafka does not cordon, or still cordons, what was asked for."""
+    for note in notes:
+        echo(f"reassignd: {note}", err=True)
+
+
+def named(dirs: Sequence[BrokerDir]) -> list[dict[str, Any]]:
+    """Return the directories in the form of the API."""
+    return [{"broker": broker, "dir": path} for broker, path in dirs]
+
+
 def _body(name: str, places: Places) -> dict[str, Any]:
-    dirs = [{"broker": broker, "dir": path} for broker, path in places.dirs]
-    return {name: places.brokers, f"{name}_dirs": dirs}
+    return {name: places.brokers, f"{name}_dirs": named(places.dirs)}
 
 
 def _show(answer: Mapping[str, Any]) -> None:

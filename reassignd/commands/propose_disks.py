@@ -14,6 +14,7 @@ from planner.proposals.disks.result import DiskProposal, PartialDisksError
 from reassignd.commands.cluster_source import Source
 from reassignd.commands.options import JSON
 from reassignd.commands.output import echo
+from reassignd.commands.placement import named, show_notes
 from reassignd.commands.plan_files import Files
 from reassignd.commands.propose_execute import Execution
 from reassignd.commands.table import columns
@@ -47,7 +48,10 @@ def disks(
     if files.output is not None and output_format != JSON:
         moves = counted(len(proposal.moves), "replica")
         echo(f"\n{files.output}: {moves}; execute it with kafka-reassign-partitions.sh")
-    if not execution.execute or not proposal.moves:
+    if not execution.execute:
+        return 0
+    if not proposal.moves:
+        _keep_empty(client, goal.empty, output_format)
         return 0
     return _execute(client, proposal, goal.empty, execution, output_format)
 
@@ -73,29 +77,44 @@ def _execute(
         "/v1/disk-moves",
         {
             "moves": [each._asdict() for each in proposal.moves],
-            "emptied": [{"broker": broker, "dir": path} for broker, path in emptied],
+            "emptied": named(emptied),
         },
         throttle=execution.throttle,
         limits=execution.limits,
         paused=execution.paused or None,
     )
     job = answer["job"]
-    for note in answer["notes"]:
-        echo(f"reassignd: {note}", err=True)
+    show_notes(answer["notes"])
     if output_format == JSON:
         echo(as_json(answer))
     else:
         replicas = counted(answer["accepted"], "replica")
         echo(f"\nJob {job}: {replicas} accepted. `reassignd rollback {job}` moves them back.")
-        if emptied and not answer["notes"]:
-            dirs = ",".join(map(str, emptied))
-            echo(f"Nothing new is placed in {dirs}; `reassignd placement --allow {dirs}` ends that.")
+        _say_excluded(emptied, answer["notes"])
     if not execution.wait:
         return 0
 
     from reassignd.commands.follow import follow
 
     return follow(client, job, execution.timeout)
+
+
+def _keep_empty(client: "Client", emptied: Sequence[BrokerDir], output_format: str) -> None:
+    """Exclude directories that are empty already: there is no job that does it."""
+    if not emptied:
+        return
+    answer = client.post("/v1/placement", {"exclude_dirs": named(emptied)})
+    show_notes(answer["notes"])
+    if output_format == JSON:
+        echo(as_json(answer))
+    else:
+        _say_excluded(emptied, answer["notes"])
+
+
+def _say_excluded(emptied: Sequence[BrokerDir], notes: Sequence[str]) -> None:
+    if emptied and not notes:
+        dirs = ",".join(map(str, emptied))
+        echo(f"Nothing new is placed in {dirs}; `reassignd placement --allow {dirs}` ends that.")
 
 
 def _show(proposal: DiskProposal, output_format: str) -> None:

@@ -62,7 +62,7 @@ from server.api.shared.plans import (
 class Accepted(Struct):
     """A submitted plan."""
 
-    job: Annotated[int | None, Meta(description="Null when every partition already has its target replicas.")]
+    job: Annotated[int | None, Meta(description="Null when all replicas are already where they are to be.")]
     accepted: Annotated[int, Meta(description="Partitions in the job.")]
     unchanged: Annotated[
         int,

@@ -79,15 +79,22 @@ async def change(call: Call) -> Placement:
     if twice := sorted({*exclude} & {*allow}):
         raise HttpError(400, f"{twice[0]} is in both lists")
     await alter_excluded(call, body.exclude, body.allow)
-    await _alter(call, EXCLUDED_DIRS, exclude if can_exclude_dirs(call) else (), allow)
-    notes = await follow_cordons(call, body.exclude, body.allow)
-    notes += await follow_dirs(call, exclude, allow)
+    of_dirs = await exclude_dirs(call, exclude, allow)
+    notes = [*await follow_cordons(call, body.exclude, body.allow), *of_dirs]
     return replace(await placement(call), notes=notes)
 
 
 async def alter_excluded(call: Call, exclude: Collection[int], allow: Collection[int]) -> None:
     """Change the excluded brokers."""
     await _alter(call, EXCLUDED_BROKERS, exclude, allow)
+
+
+async def exclude_dirs(
+    call: Call, exclude: Collection[BrokerDir], allow: Collection[BrokerDir] = ()
+) -> list[str]:
+    """Change the excluded directories; return a line for each broker where Kafka does not follow."""
+    await _alter(call, EXCLUDED_DIRS, exclude if can_exclude_dirs(call) else (), allow)
+    return await follow_dirs(call, exclude, allow)
 
 
 async def _alter(

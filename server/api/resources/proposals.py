@@ -1,7 +1,7 @@
 """`/v1/proposals`: plans that meet a goal with the fewest moves, and their execution."""
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -20,7 +20,7 @@ from controller.state.state import State
 from server.api.resources import snapshot
 from server.api.resources.disk_moves import WantedMoves, order_of
 from server.api.resources.jobs import Accepted, JobOptions, submit_entries
-from server.api.resources.placement import alter_excluded
+from server.api.resources.placement import alter_excluded, exclude_dirs
 from server.api.resources.snapshot import SnapshotPartition
 from server.api.shared.answers import encoded_lines, json_in_pieces, json_response
 from server.api.shared.call import Call, Endpoint
@@ -40,6 +40,7 @@ from server.api.shared.proposals import (
     Proposals,
     ProposalState,
     ProposalStore,
+    dirs_of,
 )
 
 SMALL = 10_000
@@ -145,23 +146,29 @@ async def execute(call: Call, options: JobOptions) -> Response:
 
 
 async def submit_kept(call: Call, kept: Kept, options: JobOptions) -> Response:
-    """Submit the plan of a proposal that is ready. Raises HttpError."""
+    """Submit the plan of a proposal that is ready. Raises HttpError.
+
+    Without moves there is no job. Brokers and directories that are empty already are excluded all the same:
+    they are to stay empty.
+    """
     state = call.state
     async with kept.executing:
         if kept.job is not None:
             raise HttpError(409, f"Proposal {kept.id} is executed by job {kept.job}.")
+        if not kept.changes_anything and not kept.places:
+            raise HttpError(409, f"Proposal {kept.id} changes nothing.")
         if kept.disks is not None:
             return await _submit_moves(call, kept, options)
-        if kept.figures is None or not kept.figures.partitions:
-            raise HttpError(409, f"Proposal {kept.id} changes nothing.")
         await call.refresh()
-        entries = await call.off_loop.run(checked_entries, state, kept)
+        entries = await call.off_loop.run(checked_entries, state, kept) if kept.changes_anything else None
         exclude, allow = (
             kept.drain - state.settings.excluded_brokers,
             kept.add & state.settings.excluded_brokers,
         )
         await alter_excluded(call, exclude, allow)
         notes = await follow_cordons(call, exclude, allow)
+        if entries is None or kept.figures is None:
+            return _without_job(notes)
         try:
             elects = replace(options, elect=options.elect or kept.figures.elects)
             kept.job, answer = await submit_entries(call, entries, elects, notes)
@@ -177,11 +184,14 @@ async def _submit_moves(call: Call, kept: Kept, options: JobOptions) -> Response
     """Order the moves between log directories. Refused if a replica is not where it was."""
     moves = await call.off_loop.run(moves_of, kept)
     if not moves:
-        raise HttpError(409, f"Proposal {kept.id} changes nothing.")
+        return _without_job(await exclude_dirs(call, dirs_of(kept.emptied)))
     await call.refresh()
-    emptied = kept.request.disks.empty if kept.request.disks is not None else []
-    kept.job, notes = await order_moves(call, moves, order_of(call, options, emptied))
+    kept.job, notes = await order_moves(call, moves, order_of(call, options, kept.emptied))
     return json_response(Accepted(kept.job, len(moves), 0, [], list(notes), Plan(partitions=[])), 202)
+
+
+def _without_job(notes: Sequence[str]) -> Response:
+    return json_response(Accepted(None, 0, 0, [], list(notes), Plan(partitions=[])), 202)
 
 
 def moves_of(kept: Kept) -> list[WantedMove]:

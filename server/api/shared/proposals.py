@@ -506,6 +506,16 @@ class Kept:
         return self.state in {ProposalState.WAITING, ProposalState.COMPUTING}
 
     @property
+    def emptied(self) -> "Sequence[NamedDir]":
+        """The log directories that it empties, or that are empty already: nothing new is placed there."""
+        return () if self.request.disks is None else self.request.disks.empty
+
+    @property
+    def places(self) -> bool:
+        """Whether it says where new replicas are placed, even if it moves nothing."""
+        return bool(self.drain or self.add or self.emptied)
+
+    @property
     def changes_anything(self) -> bool:
         """Whether its plan moves or elects something; false without a plan."""
         if self.disks is not None:

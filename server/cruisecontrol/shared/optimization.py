@@ -105,7 +105,7 @@ async def optimize(
         return body
     async with turn_to_execute(call, stops):
         await call.room.tasks.keep(task, body, executed_run(call.state, asked, task), executes=True)
-        if kept.changes_anything:
+        if kept.changes_anything or kept.places:
             task.step = "submitting the plan"
             options = job_options(given) if kept.disks is None else disk_options(given, wanted.at_once)
             await submit_kept(call.of_task(job_client_id(task.id)), kept, options)

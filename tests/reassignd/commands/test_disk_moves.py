@@ -35,6 +35,9 @@ def test_a_directory_is_emptied_and_filled_again(shell: Shell) -> None:
     assert f"Nothing new is placed in 1:{DIRS[0]}; `reassignd placement --allow" in ordered.out
     assert shell.ok("placement").endswith(f"New replicas are not placed in: 1:{DIRS[0]}\n")
     assert "nothing to move" in shell.ok(*EMPTY)
+    shell.ok("placement", "--allow", f"1:{DIRS[0]}")
+    assert f"Nothing new is placed in 1:{DIRS[0]}; `reassignd placement --allow" in shell.ok(*EMPTY)
+    assert shell.ok("placement").endswith(f"New replicas are not placed in: 1:{DIRS[0]}\n")
     undone = shell.run("rollback", "1", *WAIT)
     assert (undone.code, "Job 2 is done: 2 replicas in" in undone.err) == (0, True)
     assert shell.ok("placement") == "New partitions can be placed on all brokers.\n"

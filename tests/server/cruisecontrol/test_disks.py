@@ -8,6 +8,7 @@ import pytest
 
 from controller.messages.disk_events import DisksSeen, SeenBroker, SeenDir, SeenLog
 from controller.model.disks import MoveStage
+from controller.modes import GATEWAY
 from controller.state.cluster import Disk
 from tests.builders import key
 from tests.server.cruisecontrol.client import CruiseControlClient
@@ -74,6 +75,15 @@ async def test_directories_are_emptied_by_a_plan_of_their_own(client: CruiseCont
     assert (summary["numReplicaMovements"], summary["dataToMoveMB"]) == (0, 0)
     assert goals(result) == {"IntraBrokerDiskCapacityGoal": "FIXED"}
     assert summary["provisionRecommendation"] == "a note"
+
+
+async def test_a_directory_that_is_empty_already_gets_nothing_new(client: CruiseControlClient) -> None:
+    lines = [{"disks": FIGURES | {"moves": 0, "bytes": 0}}, PLAN, PLAN, {"moves": []}]
+    client.answer = b"\n".join(json.dumps(line).encode() for line in lines) + b"\n"
+    client.controller.state.mode, client.sizes.cordoned = GATEWAY, {"/a"}
+    await client.ok("POST", f"{EMPTY}{RUN}")
+    assert client.controller.state.settings.excluded_dirs == {1: ["/a"]}
+    assert not client.controller.state.disks.moves
 
 
 async def test_directories_are_evened_out(client: CruiseControlClient) -> None:

@@ -313,8 +313,16 @@ async def test_a_proposal_is_made_again_for_the_present_replicas(client: Proposa
 
 async def test_an_empty_proposal_is_not_executed(client: ProposalClient) -> None:
     client.answer = answer()
-    await client.post("/v1/proposals", DRAIN)
+    await client.post("/v1/proposals", {"balance": True})
     assert await client.refusal("POST", "/v1/proposals/1/execute") == (409, "Proposal 1 changes nothing.")
+
+
+async def test_a_broker_that_is_empty_already_gets_nothing_new(client: ProposalClient) -> None:
+    client.answer = answer()
+    await client.post("/v1/proposals", DRAIN)
+    accepted = await client.post("/v1/proposals/1/execute")
+    assert accepted["job"] is None
+    assert client.controller.state.settings.excluded_brokers == {1}
 
 
 async def test_topics_move_to_chosen_brokers_without_excluding_the_others(client: ProposalClient) -> None:
