@@ -38,7 +38,7 @@ class Placement(Struct):
     ] = []
 
 
-class PlacementChange(Struct):
+class PlacementChange(Struct, forbid_unknown_fields=True):
     """Changes of the excluded brokers and directories."""
 
     exclude: Annotated[list[int], Meta(description="Brokers to exclude.")] = []
@@ -78,36 +78,41 @@ async def change(call: Call) -> Placement:
     exclude, allow = dirs_of(body.exclude_dirs), dirs_of(body.allow_dirs)
     if twice := sorted({*exclude} & {*allow}):
         raise HttpError(400, f"{twice[0]} is in both lists")
-    await alter_excluded(call, body.exclude, body.allow)
-    of_dirs = await exclude_dirs(call, exclude, allow)
-    notes = [*await follow_cordons(call, body.exclude, body.allow), *of_dirs]
+    if odd := [each for each in exclude if not _can_be_listed(each)]:
+        raise HttpError(400, f"{odd[0]}: a directory whose path has a comma cannot be excluded")
+    # All that is excluded in one change, which is refused as a whole.
+    await _alter(call, ConfigOp.APPEND, body.exclude, exclude)
+    await _alter(call, ConfigOp.SUBTRACT, body.allow, allow)
+    cordons = await follow_cordons(call, body.exclude, body.allow)
+    notes = [*cordons, *await follow_dirs(call, exclude, allow)]
     return replace(await placement(call), notes=notes)
 
 
 async def alter_excluded(call: Call, exclude: Collection[int], allow: Collection[int]) -> None:
     """Change the excluded brokers."""
-    await _alter(call, EXCLUDED_BROKERS, exclude, allow)
+    await _alter(call, ConfigOp.APPEND, exclude, ())
+    await _alter(call, ConfigOp.SUBTRACT, allow, ())
 
 
-async def exclude_dirs(
-    call: Call, exclude: Collection[BrokerDir], allow: Collection[BrokerDir] = ()
-) -> list[str]:
-    """Change the excluded directories; return a line for each broker where Kafka does not follow."""
-    await _alter(call, EXCLUDED_DIRS, exclude if can_exclude_dirs(call) else (), allow)
-    return await follow_dirs(call, exclude, allow)
+async def exclude_dirs(call: Call, dirs: Collection[BrokerDir]) -> list[str]:
+    """Exclude the directories; return a line for each broker where Kafka does not follow."""
+    await _alter(call, ConfigOp.APPEND, (), [each for each in dirs if _can_be_listed(each)])
+    return await follow_dirs(call, dirs)
 
 
-async def _alter(
-    call: Call,
-    config: str,
-    exclude: Collection[int] | Collection[BrokerDir],
-    allow: Collection[int] | Collection[BrokerDir],
-) -> None:
-    """Change a list of what is excluded, as single items: concurrent changes are not lost."""
-    for op, items in ((ConfigOp.APPEND, exclude), (ConfigOp.SUBTRACT, allow)):
-        if items:
-            value = ",".join(str(each) for each in sorted(items))
-            await alter_cluster_configs(call, [ConfigChange(config, op, value)])
+def _can_be_listed(each: BrokerDir) -> bool:
+    """Return whether a config can have it: the items of a list are separated by commas."""
+    return "," not in each.path
+
+
+async def _alter(call: Call, op: ConfigOp, brokers: Collection[int], dirs: Collection[BrokerDir]) -> None:
+    """Change the lists of what is excluded, as single items: concurrent changes are not lost."""
+    if op is ConfigOp.APPEND and not can_exclude_dirs(call):
+        dirs = ()
+    items = ((EXCLUDED_BROKERS, brokers), (EXCLUDED_DIRS, dirs))
+    changes = [ConfigChange(key, op, ",".join(map(str, sorted(each)))) for key, each in items if each]
+    if changes:
+        await alter_cluster_configs(call, changes)
 
 
 ENDPOINTS = (

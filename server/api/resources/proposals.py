@@ -1,5 +1,6 @@
 """`/v1/proposals`: plans that meet a goal with the fewest moves, and their execution."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from enum import Enum
@@ -45,12 +46,15 @@ from server.api.shared.proposals import (
 
 SMALL = 10_000
 """Partitions of a cluster up to which a request waits for the result. The others are answered at once."""
+WAIT_SECONDS = 30.0
+"""How long such a request waits: a proposal may wait for others, and take minutes itself."""
 
 
 async def propose(call: Call) -> Response:
     """Compute a proposal.
 
-    With more than SMALL partitions the answer is 202, and the proposal is to be polled.
+    With more than SMALL partitions, or after WAIT_SECONDS, the answer is 202, and the proposal is to be
+    polled.
     """
     return await _start(call, await call.body(ProposalRequest))
 
@@ -66,7 +70,10 @@ async def again(call: Call) -> Response:
 async def _start(call: Call, body: ProposalRequest) -> Response:
     kept = await begin(call, body)
     if kept.partitions <= SMALL and kept.task is not None:
-        await kept.task
+        # Not by `await`: another request may cancel the task, and that would end this one without an answer.
+        await asyncio.wait({kept.task}, timeout=WAIT_SECONDS)
+    if kept.id not in _store(call):
+        raise HttpError(409, f"Proposal {kept.id} was deleted while it was computed.")
     if kept.state is ProposalState.FAILED:
         raise HttpError(422, "; ".join(kept.reasons))
     return json_response(_shown(call, kept), 202 if kept.open else 200)
@@ -170,6 +177,9 @@ async def submit_kept(call: Call, kept: Kept, options: JobOptions) -> Response:
         if entries is None or kept.figures is None:
             return _without_job(notes)
         try:
+            if exclude or allow:
+                # Kafka may have taken seconds to cordon, in which others move partitions.
+                entries = await call.off_loop.run(checked_entries, state, kept)
             elects = replace(options, elect=options.elect or kept.figures.elects)
             kept.job, answer = await submit_entries(call, entries, elects, notes)
         except HttpError:

@@ -141,7 +141,8 @@ async def cancel(call: Call) -> Response:
 async def _cancel_moves(call: Call, body: Cancel) -> int:
     """Cancel the moves between log directories of the job, the topic, or all; return their number."""
     disks = call.state.disks
-    if body.job is not UNSET and call.state.orders.jobs[body.job].kind is JobKind.DISKS:
+    job = None if body.job is UNSET else call.state.orders.jobs.get(body.job)
+    if body.job is not UNSET and job is not None and job.kind is JobKind.DISKS:
         return await call.submit(CancelMoves(body.job, call.requester))
     if body.topic is not UNSET and body.topic in disks.open_topics:
         return await call.submit(CancelMoves(None, call.requester, body.topic))

@@ -123,6 +123,7 @@ async def topic(call: Call, page: PartitionsOfTopicPage) -> TopicDetail:
     """Show a topic and a page of its partitions."""
     name = _name(call)
     inventory = await call.services.inventories.recent()
+    _name(call)  # It may have been deleted meanwhile.
     # A topic that is newer than the inventory: its partitions are listed, its numbers follow.
     numbers = inventory.topics.get(name) or TopicNumbers(len(call.state.cluster.partitions[name]))
     listed, total = await partition_page(call, [name], page)

@@ -112,8 +112,8 @@ async def test_a_broker_that_does_not_answer_is_named_and_an_offline_one_not_awa
 
 # ---- directories ------------------------------------------------------------------------------------------
 
-WRONG = "it must be a list of BROKER:PATH, such as 3:/data2."
-BAD_LIST = f"Invalid value 1:/a,b for configuration reassignment.excluded.dirs: {WRONG}"
+COMMA = "a directory whose path has a comma cannot be excluded"
+KNOWN = "exclude, allow, exclude_dirs, allow_dirs"
 A, B = ({"broker": 1, "dir": path} for path in ("/a", "/b"))
 
 
@@ -132,13 +132,16 @@ async def test_directories_are_excluded_and_allowed_again() -> None:
     [
         ({"exclude_dirs": [{"broker": 9, "dir": "/a"}]}, (404, "There is no broker 9.")),
         ({"exclude_dirs": [A], "allow_dirs": [A]}, (400, "1:/a is in both lists")),
-        ({"exclude_dirs": [{"broker": 1, "dir": "/a,b"}]}, (400, BAD_LIST)),
+        ({"exclude_dirs": [{"broker": 1, "dir": "/a,b"}]}, (400, f"1:/a,b: {COMMA}")),
+        ({"exclude": [1], "exclude_dirs": [{"broker": 1, "dir": "/a,2:/b"}]}, (400, f"1:/a,2:/b: {COMMA}")),
+        ({"excluded": [1]}, (400, f'the body has the unknown key "excluded"; known: {KNOWN}')),
     ],
 )
 async def test_bad_directories_are_refused(body: object, error: tuple[int, str]) -> None:
     client = gateway()
     assert await client.refusal("POST", "/v1/placement", body) == error
-    assert (await client.get("/v1/placement"))["excluded_dirs"] == []
+    shown = await client.get("/v1/placement")
+    assert (shown["excluded"], shown["excluded_dirs"]) == ([], [])
 
 
 async def test_a_directory_that_kafka_does_not_cordon_is_named() -> None:

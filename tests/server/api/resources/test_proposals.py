@@ -333,6 +333,35 @@ async def test_topics_move_to_chosen_brokers_without_excluding_the_others(client
     assert not client.controller.state.settings.excluded_brokers
 
 
+async def test_a_request_whose_proposal_is_deleted_meanwhile_is_answered(client: ProposalClient) -> None:
+    client.hold.clear()
+    asked = asyncio.create_task(client.refusal("POST", "/v1/proposals", DRAIN))
+    await settled()
+    await client.ask("DELETE", "/v1/proposals/1")
+    assert await asked == (409, "Proposal 1 was deleted while it was computed.")
+
+
+async def test_a_request_whose_proposal_takes_long_is_to_be_polled(
+    client: ProposalClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proposals, "WAIT_SECONDS", 0.0)
+    client.hold.clear()
+    assert (await client.ask("POST", "/v1/proposals", DRAIN))[0] == 202
+
+
+async def test_what_moves_while_brokers_are_cordoned_is_not_taken_over(
+    client: ProposalClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def others_move(*_: object) -> list[str]:
+        client.controller.alter({"foo-0": [4, 5, 6]})
+        return []
+
+    await client.post("/v1/proposals", DRAIN)
+    monkeypatch.setattr(proposals, "follow_cordons", others_move)
+    assert (await client.refusal("POST", "/v1/proposals/1/execute"))[0] == 409
+    assert not client.controller.state.settings.excluded_brokers
+
+
 @pytest.mark.parametrize(
     ("body", "status", "text"),
     [
