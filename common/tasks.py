@@ -9,6 +9,8 @@ import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterable, Iterator
 from typing import Any, TypeVar
 
+from common.clock import Clock
+
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
@@ -27,6 +29,31 @@ def spawn(
     task = asyncio.create_task(work, name=name)
     task.add_done_callback(ended)
     return task
+
+
+RESTART_SECONDS = 60.0
+"""After which lasting work that failed begins again: seldom enough for one log line each time."""
+
+
+def spawn_lasting(
+    begin: Callable[[], Coroutine[Any, Any, None]], name: str, clock: Clock
+) -> asyncio.Task[None]:
+    """Start work that is to go on as long as the server, until it returns.
+
+    After an exception, which is logged, it begins again.
+    """
+
+    async def last() -> None:
+        while True:
+            try:
+                await begin()
+                return
+            # Whatever it was: without this work, the server would go on and show what is old.
+            except Exception as error:
+                log.error("%s failed, and begins again in %d s", name, RESTART_SECONDS, exc_info=error)
+            await clock.sleep(RESTART_SECONDS)
+
+    return spawn(last(), name)
 
 
 async def cancel(*tasks: asyncio.Task[Any]) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from backends.sqlite.datadir import StoreError
 from common.clock import Clock, RealClock, wall_clock
-from common.tasks import cancel, spawn
+from common.tasks import cancel, spawn_lasting
 from controller.machine import decide
 from controller.messages.event import AnyEvent, Event, Reply
 from controller.model.cluster import TopicPartition
@@ -105,17 +105,23 @@ class Assembly:
         except BaseException:
             await self.stop()
             raise
-        jobs_age = AgeClock(self._retention.milliseconds, self._clock)
+        clock = self._clock
+        jobs_age = AgeClock(self._retention.milliseconds, clock)
         self._tasks = [
-            spawn(prune_periodically(self.served, self._retention, jobs_age, self._clock), "pruning"),
-            spawn(report_progress_periodically(self.state, self._clock), "progress"),
-            spawn(restore_periodically(self.served, self.state, wall_clock, self._clock), "restoring"),
+            spawn_lasting(
+                partial(prune_periodically, self.served, self._retention, jobs_age, clock), "pruning", clock
+            ),
+            spawn_lasting(partial(report_progress_periodically, self.state, clock), "progress", clock),
+            spawn_lasting(
+                partial(restore_periodically, self.served, self.state, wall_clock, clock), "restoring", clock
+            ),
             *self._background.start(),
         ]
         if self._audit is not None and self._parts.instances is None:
             # Several instances trim their copies themselves, also as standbys.
-            audit_age = AgeClock(self._audit.retention.milliseconds, self._clock)
-            self._tasks.append(spawn(self._audit.trim_periodically(audit_age, self._clock), "audit log"))
+            audit_age = AgeClock(self._audit.retention.milliseconds, clock)
+            trim = partial(self._audit.trim_periodically, audit_age, clock)
+            self._tasks.append(spawn_lasting(trim, "audit log", clock))
         self.is_serving = True
 
     @property

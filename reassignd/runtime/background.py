@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from backends.load.sampling import LoadSampling, Setup
 from common.clock import Clock, wall_clock
 from common.off_loop import WorkerThread
-from common.tasks import Turns, spawn
+from common.tasks import Turns, spawn_lasting
 from controller.execution.throttle import throttle_rate
 from controller.state.state import State
 from planner.spark import obstacle
@@ -79,7 +79,7 @@ class Background:
         clock: Clock,
     ) -> None:
         self._settings, self._state, self._served = settings, state, served
-        self._driver, self._parts = driver, parts
+        self._driver, self._parts, self._clock = driver, parts, clock
         turns = Turns(lambda: driver.is_busy or parts.off_loop.is_busy)
         self._spark = self._new_spark_planning()
         self._proposals = ProposalStore(compute, solver_obstacle, wall_clock, clock, served.bandwidth)
@@ -100,10 +100,10 @@ class Background:
 
     def start(self) -> Iterator[asyncio.Task[None]]:
         """Start the tasks, and yield them."""
-        yield spawn(self._progress.run(), "bytes")
-        yield spawn(self._waits.run(), "waiting times")
-        yield spawn(self._load.run(), "load sampling")
-        yield spawn(self._spark.run(), "planning on Spark")
+        yield spawn_lasting(self._progress.run, "bytes", self._clock)
+        yield spawn_lasting(self._waits.run, "waiting times", self._clock)
+        yield spawn_lasting(self._load.run, "load sampling", self._clock)
+        yield spawn_lasting(self._spark.run, "planning on Spark", self._clock)
 
     async def close(self) -> None:
         """Stop the computation of proposals."""

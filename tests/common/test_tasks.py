@@ -5,9 +5,10 @@ import logging
 
 import pytest
 
-from common.clock import settle
+from common.clock import ManualClock, settle
 from common.tasks import (
     POLL_SECONDS,
+    RESTART_SECONDS,
     ROWS_PER_SLICE,
     Steps,
     Turns,
@@ -17,6 +18,7 @@ from common.tasks import (
     result_of,
     side_by_side,
     spawn,
+    spawn_lasting,
 )
 
 
@@ -32,6 +34,18 @@ async def test_a_task_that_fails_is_logged_under_its_name(caplog: pytest.LogCapt
     await asyncio.wait([spawn(fail(), "our-task")])
     [record] = caplog.records
     assert (record.levelno, record.getMessage()) == (logging.ERROR, "our-task ended by an error")
+
+
+async def test_lasting_work_that_fails_begins_again_until_it_returns(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    clock, works = ManualClock(), [fail(), fail(), settle(1)]
+    task = spawn_lasting(lambda: works.pop(0), "our-task", clock)
+    for left in (2, 1, 0):
+        await settle(10)
+        assert (len(works), task.done()) == (left, left == 0)
+        await clock.advance(RESTART_SECONDS)
+    assert [each.getMessage() for each in caplog.records] == ["our-task failed, and begins again in 60 s"] * 2
 
 
 async def test_the_error_of_a_task_is_passed_to_the_callback() -> None:
