@@ -7,10 +7,10 @@ one thread only: with two, the lock would be switched between them as well, and 
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from threading import Lock
-from typing import ParamSpec, Protocol, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from common.garbage_collector import gc_paused
 
@@ -60,27 +60,23 @@ class WorkerThread:
 
     def __init__(self) -> None:
         self._executor = ThreadPoolExecutor(1, "off-loop")
-        self._pending = 0
+        self._pending: set[Future[Any]] = set()
 
     @property
     def is_busy(self) -> bool:
-        """Whether a function runs or waits."""
-        return self._pending > 0
+        """Whether a function runs or waits. One whose caller was cancelled runs to its end."""
+        return bool(self._pending)
 
     def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[R]:
         """Run the function in the thread; see `OffLoop.run`."""
-        call = partial(function, *args, **kwargs)
-        result = asyncio.get_running_loop().run_in_executor(self._executor, _computed, call)
-        self._pending += 1
-        result.add_done_callback(self._ended)
-        return result
+        work = self._executor.submit(_computed, partial(function, *args, **kwargs))
+        self._pending.add(work)
+        work.add_done_callback(self._pending.discard)
+        return asyncio.wrap_future(work)
 
     def close(self) -> None:
         """Finish the running function, and discard those that wait."""
         self._executor.shutdown(wait=True, cancel_futures=True)
-
-    def _ended(self, _: asyncio.Future[R]) -> None:
-        self._pending -= 1
 
 
 class _ShortTurns:

@@ -47,6 +47,23 @@ async def test_it_runs_in_another_thread_and_returns_its_value() -> None:
     off_loop.close()
 
 
+async def test_it_is_busy_until_a_function_ends_whose_caller_was_cancelled() -> None:
+    off_loop, begun, go_on = WorkerThread(), threading.Event(), threading.Event()
+
+    def work() -> None:
+        begun.set()
+        go_on.wait()
+
+    asked = asyncio.ensure_future(off_loop.run(work))
+    begun.wait()
+    asked.cancel()
+    await settle()
+    assert off_loop.is_busy
+    go_on.set()
+    off_loop.close()
+    assert not off_loop.is_busy
+
+
 async def test_its_exception_is_raised() -> None:
     off_loop = WorkerThread()
     with pytest.raises(ZeroDivisionError):
