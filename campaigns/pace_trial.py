@@ -50,7 +50,7 @@ class Trial:
         self._began = now
 
     def run(self, *arguments: str) -> str:
-        """Run a command of reassignd, print its output, and return it. Raises CalledProcessError."""
+        """Run a command of reassignd, print its output, and return it. Raises `CalledProcessError`."""
         command = [sys.executable, "-m", "reassignd", *arguments, "--url", f"http://{self.at.gateway.http}"]
         output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         print(f"$ reassignd {' '.join(arguments)}\n{output}", end="", flush=True)

@@ -1,9 +1,11 @@
 """The names in docstrings exist.
 
 In backticks: files, `module.name`, `Class.attribute`, and single names of several words. Without backticks a
-word with `_` is an error code, an environment variable or a constant of the module.
+word with `_` is an error code, an environment variable or a constant of the module, and a word that ends with
+`Error` is an exception.
 """
 
+import builtins
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -28,6 +30,7 @@ WORD = re.compile(r"[A-Za-z_]\w+")
 ASIDE = re.compile(r"`[^`]*`|^ {4}.*$", re.MULTILINE)
 """What stands in backticks, and lines of code and of tables."""
 BARE = re.compile(r"(?<![\w./:{<-])_?[A-Za-z]\w*_\w+")
+EXCEPTION = re.compile(r"\b(?:[A-Z][A-Za-z]*)?[a-z]Error\b")
 ENVIRONMENT = re.compile(r"(?:OTEL|REASSIGND)_[A-Z_]+")
 
 CODES = {*ErrorCode.__members__, *Operation.__members__}
@@ -41,6 +44,7 @@ ELSEWHERE = {
     "max.active.user.tasks": "a config of Cruise Control",
     "webserver.session.maxExpiryTimeMs": "a config of Cruise Control",
     "capacity.json": "a file of Cruise Control",
+    "CalledProcessError": "subprocess",
     "disk.capacity.threshold": "a config of Cruise Control",
     "max.replicas.per.broker": "a config of Cruise Control",
     "min.valid.partition.ratio": "a config of Cruise Control",
@@ -164,12 +168,24 @@ def bare_names(module: Module) -> Iterator[str]:
                 yield f"{name_of(module.path)}:{line}: {word}"
 
 
+def wrong_exceptions(module: Module) -> Iterator[str]:
+    """Yield the exceptions that stand without backticks, as after `Raises`, and do not exist."""
+    for line, text in module.docs:
+        for name in EXCEPTION.findall(ASIDE.sub("", cleandoc(text))):
+            if not hasattr(builtins, name) and name not in all_words():
+                yield f"{name_of(module.path)}:{line}: {name}"
+
+
 def test_names_in_docstrings_exist() -> None:
     assert list(wrong_names()) == []
 
 
 def test_names_without_backticks_are_codes_or_constants_of_the_module() -> None:
     assert [name for module in modules() for name in bare_names(module)] == []
+
+
+def test_exceptions_without_backticks_exist() -> None:
+    assert [name for module in modules() for name in wrong_exceptions(module)] == []
 
 
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/how-it-works.md", "docs/decisions.md"])

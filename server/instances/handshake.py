@@ -77,13 +77,13 @@ class Connecting:
         self._conversation = self.hello
 
     def prove(self, hello: bytes) -> bytes:
-        """Return the proof for the hello of the other side. Raises PeerRefusedError."""
+        """Return the proof for the hello of the other side. Raises InstanceRefusedError."""
         self._peer = _identity(hello, self._own)
         self._conversation += hello
         return _proof(self._secret, b"connecting", self._conversation)
 
     def finish(self, proof: bytes) -> Session:
-        """Check the proof of the other side. Raises PeerRefusedError."""
+        """Check the proof of the other side. Raises InstanceRefusedError."""
         _check(proof, _proof(self._secret, b"accepting", self._conversation))
         keys = _keys(self._secret, self._conversation)
         return Session(self._peer, *keys)
@@ -98,14 +98,14 @@ class Accepting:
         self._peer: InstanceIdentity
 
     def answer(self, hello: bytes) -> bytes:
-        """Return the hello of this side. Raises PeerRefusedError."""
+        """Return the hello of this side. Raises InstanceRefusedError."""
         self._peer = _identity(hello, self._own)
         answer = msgspec.json.encode(_Hello(PROTOCOL, *self._own, self._nonce.hex()))
         self._conversation = hello + answer
         return answer
 
     def finish(self, proof: bytes) -> tuple[bytes, Session]:
-        """Check the proof of the other side; return the proof of this one. Raises PeerRefusedError."""
+        """Check the proof of the other side; return the proof of this one. Raises InstanceRefusedError."""
         _check(proof, _proof(self._secret, b"connecting", self._conversation))
         receives, sends = _keys(self._secret, self._conversation)
         own = _proof(self._secret, b"accepting", self._conversation)

@@ -144,7 +144,7 @@ class InstanceListener:
                 self._warnings.closed(address, reason)
 
     async def _shake_hands(self, accepted: socket.socket) -> InstanceStream:
-        """Return the connection of a peer. Raises OSError, PeerRefusedError."""
+        """Return the connection of a peer. Raises OSError, InstanceRefusedError."""
         loop = asyncio.get_running_loop()
         reader = asyncio.StreamReader(READ_AHEAD)
         protocol = asyncio.StreamReaderProtocol(reader)

@@ -182,7 +182,7 @@ class InstanceStream:
 
 
 async def connect(address: Address, security: InstanceSecurity, largest: int) -> InstanceStream:
-    """Connect to a peer. Raises OSError and PeerRefusedError."""
+    """Connect to a peer. Raises OSError and InstanceRefusedError."""
     async with asyncio.timeout(HANDSHAKE_SECONDS):
         tls = None if security.client_tls is None else security.client_tls()
         reader, writer = await asyncio.open_connection(*address, ssl=tls, limit=READ_AHEAD)
@@ -202,7 +202,7 @@ async def accept(
 ) -> InstanceStream:
     """Shake hands on an accepted connection.
 
-    Raises OSError and PeerRefusedError; the connection is closed then.
+    Raises OSError and InstanceRefusedError; the connection is closed then.
     """
     try:
         greeting = Accepting(security.identity(), security.secret, security.random(NONCE_BYTES))
