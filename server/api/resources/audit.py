@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from difflib import get_close_matches
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -19,6 +19,8 @@ from server.audit.detail import AuditDetail
 AuditActionName: TypeAlias = Literal[
     "order", "queue", "cancel", "rollback", "pause", "resume", "limits", "priority", "acls", "users", "review"
 ]
+
+T = TypeVar("T")
 
 
 class AuditRow(Struct):
@@ -50,8 +52,8 @@ class AuditMatch(Struct, forbid_unknown_fields=True):
     """Query parameters that select entries."""
 
     action: Annotated[str, Meta(description="Actions, separated by commas.")] | UnsetType = UNSET
-    principal: str | int | bool | UnsetType = UNSET
-    client: Annotated[str | int | bool, Meta(description="The whole client id.")] | UnsetType = UNSET
+    principal: str | UnsetType = UNSET
+    client: Annotated[str, Meta(description="The whole client id.")] | UnsetType = UNSET
     job: Annotated[int, Meta(ge=1, le=2**31 - 1)] | UnsetType = UNSET
     since: Annotated[int, Meta(ge=0, le=2**53, description="Entries from this time in ms.")] | UnsetType = (
         UNSET
@@ -61,7 +63,7 @@ class AuditMatch(Struct, forbid_unknown_fields=True):
     )
     topic: (
         Annotated[
-            str | int | bool,
+            str,
             Meta(description="Requests that name this topic; each names the first ten of its topics."),
         ]
         | UnsetType
@@ -87,9 +89,8 @@ _DETAIL = msgspec.json.Decoder(AuditDetail)
 async def audit(call: Call, page: AuditPage) -> Audit:
     """List the entries, newest first."""
     log, chosen = _log(call), _filter(page)
-    before = None if page.before is UNSET else page.before
     try:
-        entries = await call.off_loop.run(log.newest, chosen, page.limit, before)
+        entries = await call.off_loop.run(log.newest, chosen, page.limit, _given(page.before))
     except AuditLogError as error:
         raise HttpError(503, str(error)) from error
     more = entries and len(entries) == page.limit
@@ -134,12 +135,12 @@ def _log(call: Call) -> AuditLog:
 def _filter(match: AuditMatch) -> AuditFilter:
     return AuditFilter(
         None if match.action is UNSET else {_action(name) for name in match.action.split(",")},
-        _text(match.principal),
-        _text(match.client),
-        _number(match.job),
-        _number(match.since),
-        _number(match.until),
-        _text(match.topic),
+        _given(match.principal),
+        _given(match.client),
+        _given(match.job),
+        _given(match.since),
+        _given(match.until),
+        _given(match.topic),
     )
 
 
@@ -151,14 +152,7 @@ def _action(name: str) -> AuditAction:
     return ACTIONS[name]
 
 
-def _text(value: str | int | bool | UnsetType) -> str | None:
-    # A parameter that looks like a number or a truth value was converted to one.
-    if value is UNSET:
-        return None
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _number(value: int | UnsetType) -> int | None:
+def _given(value: T | UnsetType) -> T | None:
     return None if value is UNSET else value
 
 

@@ -81,6 +81,12 @@ async def test_filters_are_passed_on(client: ApiClient, log: Log) -> None:
     assert log.asked == [AuditFilter(actions, "User:ann", "7", 4, 5, 6, "foo")]
 
 
+@pytest.mark.parametrize("text", ["007", "7", "true", "1e3", "null"])
+async def test_text_that_looks_like_another_value_stays_text(client: ApiClient, log: Log, text: str) -> None:
+    await client.get(f"/v1/audit?principal={text}&client={text}&topic={text}")
+    assert log.asked == [AuditFilter(None, text, text, None, None, None, text)]
+
+
 async def test_an_unknown_action_is_named_with_a_similar_one(client: ApiClient) -> None:
     assert await client.refusal("GET", "/v1/audit?action=cancle") == (
         400,
