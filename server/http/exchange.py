@@ -17,6 +17,9 @@ from server.http.connection import KEY, HttpConnection
 
 log = logging.getLogger(__name__)
 
+FAILED = b'{"error":"reassignd could not answer this request; its log has the reason"}'
+"""The body of an answer to a request that failed unexpectedly: an error like those of `/v1`."""
+
 
 async def serve(connection: HttpConnection, app: ASGIApp) -> None:
     """Answer the requests of a connection until it is closed."""
@@ -75,9 +78,9 @@ class HttpExchange:
                 return
             log.error("%s %s was not answered", self._scope["method"], self._scope["path"][:80])
         if self._http.our_state is h11.SEND_RESPONSE:
-            headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
+            headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
             await self.send({"type": "http.response.start", "status": 500, "headers": headers})
-            await self.send({"type": "http.response.body", "body": b"Internal Server Error"})
+            await self.send({"type": "http.response.body", "body": FAILED})
         self._connection.close()
 
     async def receive(self) -> Message:

@@ -19,6 +19,7 @@ from common.clock import Clock, RealClock
 from server.http.allowed_hosts import AllowedHosts
 from server.http.connection import Bounds
 from server.http.connections import HttpConnections
+from server.http.exchange import FAILED
 from server.http.refusals import refuse_other_sites, refuse_other_targets, refuse_two_lengths
 from server.metrics.exposition import CONTENT_TYPE
 from server.page import files as page
@@ -88,6 +89,11 @@ async def _refused(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": reason}, status, headers)
 
 
+async def _failed(_: Request, __: Exception) -> Response:
+    """Answer a request whose route has raised something unexpected, which is logged as well."""
+    return Response(FAILED, 500, media_type="application/json")
+
+
 class HttpServer:
     """Serves the routes on a bound socket, over TLS if there is a context. Closes the socket when it stops.
 
@@ -104,7 +110,8 @@ class HttpServer:
         clock: Clock | None = None,
     ) -> None:
         self._socket = listening
-        starlette = Starlette(routes=routes, exception_handlers={HTTPException: _refused})
+        handlers = {HTTPException: _refused, Exception: _failed}
+        starlette = Starlette(routes=routes, exception_handlers=handlers)
         app = refuse_two_lengths(
             refuse_other_targets(refuse_other_sites(starlette, allowed_hosts, HEALTH_PATHS))
         )

@@ -6,6 +6,7 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import httpx
 import pytest
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
@@ -155,6 +156,14 @@ async def test_a_failure_is_logged_and_answered_with_500(caplog: pytest.LogCaptu
         reader, _ = await rig.connect(GET % b"/fail")
         assert (await rest(reader)).startswith(b"HTTP/1.1 500 Internal Server Error\r\n")
     assert caplog.messages == ["cannot answer GET /fail"]
+
+
+async def test_the_answer_to_a_failed_request_is_an_error_in_json() -> None:
+    async with served() as rig, httpx.AsyncClient() as client:
+        host, port = rig.listening.getsockname()
+        answer = await client.get(f"http://{host}:{port}/fail")
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json() == {"error": "reassignd could not answer this request; its log has the reason"}
 
 
 async def test_an_answer_that_fails_half_way_ends_early(caplog: pytest.LogCaptureFixture) -> None:
