@@ -29,7 +29,7 @@ from server.api.shared.errors import HttpError
 from server.cruisecontrol.shared import answers
 from server.cruisecontrol.shared.access import Client, CruiseControlAccess, require_role
 from server.cruisecontrol.shared.approvals import carried_out, hold, must_wait, review_of
-from server.cruisecontrol.shared.call import CruiseControlCall, Endpoint, Handler, Room
+from server.cruisecontrol.shared.call import ClusterContext, CruiseControlCall, Endpoint, Handler
 from server.cruisecontrol.shared.capacities import Capacities, CurrentCapacities
 from server.cruisecontrol.shared.detection import DETECTED
 from server.cruisecontrol.shared.errors import CruiseControlError, bad_parameter, not_ready
@@ -80,7 +80,7 @@ class CruiseControl:
 
     def __init__(self, api: Api, access: CruiseControlAccess, options: Options | None = None) -> None:
         self._api, self._access, self._options = api, access, options or Options()
-        self._room: Room | None = None
+        self._context: ClusterContext | None = None
         self._endpoints: Mapping[RequestLine, Endpoint] = {
             (each.method, each.name): each for each in ENDPOINTS
         }
@@ -104,9 +104,9 @@ class CruiseControl:
             others = self._api.others
             if others is not None and self._api.services is None and self._api.obstacle is None:
                 return await others.answer(request, client.identity, lambda: self._refusal_of(request))
-            room = self._serving()
-            received = await self._received(room, request, endpoint, client)
-            answer = await self._answer(room, request, received)
+            context = self._serving()
+            received = await self._received(context, request, endpoint, client)
+            answer = await self._answer(context, request, received)
             if others is not None and not await others.may_answer():
                 raise not_ready("this instance is no longer active; the request may have been executed")
             return answer
@@ -142,18 +142,18 @@ class CruiseControl:
         known = ", ".join(sorted({each for _, each in self._endpoints}))
         raise CruiseControlError(404, f"There is no endpoint '{name}'; known: {known}.")
 
-    def _serving(self) -> Room:
+    def _serving(self) -> ClusterContext:
         services, obstacle = self._api.services, self._api.obstacle
         if services is None or obstacle is not None:
             raise not_ready(obstacle or "the server is starting")
-        if self._room is None or self._room.services is not services:
-            self._room = self._new_room(services)
-        return self._room
+        if self._context is None or self._context.services is not services:
+            self._context = self._new_context(services)
+        return self._context
 
-    def _new_room(self, services: ApiServices) -> Room:
+    def _new_context(self, services: ApiServices) -> ClusterContext:
         options = self._options
         tasks = UserTasks(services.driver, services.off_loop, options.clock, options.wall_clock)
-        return Room(
+        return ClusterContext(
             services,
             tasks,
             options.wall_clock,
@@ -163,12 +163,14 @@ class CruiseControl:
             options.two_step,
         )
 
-    async def _received(self, room: Room, request: Request, endpoint: Endpoint, client: Client) -> _Received:
+    async def _received(
+        self, context: ClusterContext, request: Request, endpoint: Endpoint, client: Client
+    ) -> _Received:
         target = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
         if len(target) > MAX_URL:
             raise bad_parameter(f"The path and its query have more than {MAX_URL} characters.")
         given = read_parameters(endpoint.parameters, request.query_params.multi_items())
-        bodies = room.services.bodies
+        bodies = context.services.bodies
         body = await bodies.receive(request, MAX_SMALL_BODY) if request.method == "POST" else b""
         body = body if endpoint.takes_body else b""
         key = (endpoint.method, endpoint.name, msgspec.json.encode(given), sha256(body).digest())
@@ -178,37 +180,39 @@ class CruiseControl:
         )
         return _Received(endpoint, client, given, line, body)
 
-    async def _answer(self, room: Room, request: Request, received: _Received) -> Response:
+    async def _answer(self, context: ClusterContext, request: Request, received: _Received) -> Response:
         endpoint = received.endpoint
         if endpoint.handle is not None:
-            return await self._handled(room, request, received, endpoint.handle)
+            return await self._handled(context, request, received, endpoint.handle)
         wanted = request.headers.get(answers.TASK_ID)
         if wanted is not None:
-            return await self._asked_for(room, wanted, received)
+            return await self._asked_for(context, wanted, received)
         cookie = request.cookies.get(COOKIE, "")
         cookie = cookie if SESSION.fullmatch(cookie) else ""
-        found = room.tasks.of_session(cookie, received.line) if cookie else None
+        found = context.tasks.of_session(cookie, received.line) if cookie else None
         if found is not None:
-            return await self._progress(room, found, endpoint, {})
-        call = self._call(room, request, received)
-        if must_wait(room, endpoint, received.given):
-            return self._sent(await hold(room, received.line, received.body, call.call.requester))
-        task, cookie = room.tasks.start(received.line, partial(_work, call, received), cookie)
+            return await self._progress(context, found, endpoint, {})
+        call = self._call(context, request, received)
+        if must_wait(context, endpoint, received.given):
+            return self._sent(await hold(context, received.line, received.body, call.call.requester))
+        task, cookie = context.tasks.start(received.line, partial(_work, call, received), cookie)
         secure = "; Secure" if request.url.scheme == "https" else ""
         session = {"set-cookie": f"{COOKIE}={cookie}; Path={PREFIX}; HttpOnly; SameSite=Strict{secure}"}
-        return await self._progress(room, task, endpoint, session)
+        return await self._progress(context, task, endpoint, session)
 
-    async def _handled(self, room: Room, request: Request, received: _Received, handle: Handler) -> Response:
+    async def _handled(
+        self, context: ClusterContext, request: Request, received: _Received, handle: Handler
+    ) -> Response:
         """Answer a request that takes no time."""
-        call = self._call(room, request, received)
-        if must_wait(room, received.endpoint, received.given):
-            return self._sent(await hold(room, received.line, received.body, call.call.requester))
+        call = self._call(context, request, received)
+        if must_wait(context, received.endpoint, received.given):
+            return self._sent(await hold(context, received.line, received.body, call.call.requester))
         approved = await _approved(call, received)
         return self._sent(await handle(call._replace(body=approved.body), approved.given))
 
-    def _call(self, room: Room, request: Request, received: _Received) -> CruiseControlCall:
+    def _call(self, context: ClusterContext, request: Request, received: _Received) -> CruiseControlCall:
         call = Call(
-            room.services,
+            context.services,
             received.client.identity,
             f"cruise-control {received.line.client}",
             request.path_params,
@@ -216,32 +220,32 @@ class CruiseControl:
             lambda: self._refusal_of(request),
             self._api.granted,
         )
-        return CruiseControlCall(room, call, received.client, received.body)
+        return CruiseControlCall(context, call, received.client, received.body)
 
     async def _progress(
-        self, room: Room, task: RunningTask, endpoint: Endpoint, extra: Mapping[str, str]
+        self, context: ClusterContext, task: RunningTask, endpoint: Endpoint, extra: Mapping[str, str]
     ) -> Response:
         """Wait for the task for a while; answer with its result, or with its progress."""
         done, _ = await asyncio.wait({task.work}, timeout=endpoint.wait_seconds)
-        headers = answers.headers(room.services.version, task.id) | dict(extra)
+        headers = answers.headers(context.services.version, task.id) | dict(extra)
         if not done:
             seconds = self._options.clock.now() - task.began
             return answers.answer(_in_progress(task, seconds), 202, headers)
         result = task.work.result()
-        room.tasks.sent(task)
+        context.tasks.sent(task)
         return answers.answer(result.body, result.status, headers)
 
-    async def _asked_for(self, room: Room, wanted: str, received: _Received) -> Response:
+    async def _asked_for(self, context: ClusterContext, wanted: str, received: _Received) -> Response:
         """Answer with the progress or the result of the client's task with this id."""
-        task = room.tasks.find(wanted)
+        task = context.tasks.find(wanted)
         if task is not None:
             _require_own(task.request, received, wanted)
-            return await self._progress(room, task, received.endpoint, {})
-        record = room.services.state.tasks.results.get(wanted)
+            return await self._progress(context, task, received.endpoint, {})
+        record = context.services.state.tasks.results.get(wanted)
         if record is None:
             raise _unknown_task(wanted)
         _require_own(record, received, wanted)
-        headers = answers.headers(room.services.version, record.id)
+        headers = answers.headers(context.services.version, record.id)
         return answers.answer(unpacked(record.result), 500 if record.failed else 200, headers)
 
     def _sent(self, body: object) -> Response:
@@ -264,11 +268,11 @@ class CruiseControl:
 
 async def _approved(call: CruiseControlCall, received: _Received) -> _Received:
     """Return what is carried out: the approved request, if this one names it. Raises CruiseControlError."""
-    room = call.room
-    number = review_of(room, received.endpoint, received.given)
+    context = call.context
+    number = review_of(context, received.endpoint, received.given)
     if number is None:
         return received
-    given, body = await carried_out(room, received.endpoint, number, call.call.requester)
+    given, body = await carried_out(context, received.endpoint, number, call.call.requester)
     return received._replace(given=given, body=body)
 
 

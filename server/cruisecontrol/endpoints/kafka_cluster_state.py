@@ -87,7 +87,7 @@ class PartitionInfo(Struct, rename="kebab"):
 async def kafka_cluster_state(call: CruiseControlCall, given: ClusterStateParameters) -> Response:
     """Return the replicas of each broker, and the partitions that are not well."""
     topics = await chosen_topics(call, given.topic)
-    inventory = await call.room.services.inventories.recent()
+    inventory = await call.context.services.inventories.recent()
     directories = await _directories(call)
     brokers = _brokers(call.state, inventory, directories, await _failed(call.state))
     chosen = _Partitions(call.state, await _unwell(call.state, topics))
@@ -217,7 +217,7 @@ async def _directories_of(call: CruiseControlCall, broker: int) -> tuple[list[st
     answer = None
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
-            answer = await call.room.services.sizes.describe(broker, DescribeLogDirsRequest([]))
+            answer = await call.context.services.sizes.describe(broker, DescribeLogDirsRequest([]))
     except TimeoutError:
         pass
     if answer is None:

@@ -44,12 +44,12 @@ class LoadAnswer(ClusterLoad):
 
 async def load(call: CruiseControlCall, given: LoadParameters) -> LoadAnswer:
     """Return what each broker holds and carries."""
-    rows = await broker_rows(call.room)
+    rows = await broker_rows(call.context)
     if given.capacity_only:
         rows = [_unused(row) for row in rows]
     shown = cluster_load(rows)
     if given.populate_disk_info:
-        disks = (await call.room.services.inventories.recent()).disks
+        disks = (await call.context.services.inventories.recent()).disks
         held = await _by_directory(call)
         for broker in shown.brokers:
             broker.disk_state = {
@@ -85,7 +85,7 @@ class _Held:
 async def _by_directory(call: CruiseControlCall) -> Mapping[tuple[int, str], _Held]:
     """Return what brokers report of the directories of their replicas, by broker and path."""
     held = defaultdict[tuple[int, str], _Held](_Held)
-    stored_of = call.room.services.sizes.stored
+    stored_of = call.context.services.sizes.stored
     async for partition in in_slices(list(call.state.cluster.all_partitions())):
         stored = stored_of(partition.key)
         if stored is None:

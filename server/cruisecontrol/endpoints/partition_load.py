@@ -148,7 +148,7 @@ def _selection(call: CruiseControlCall, given: PartitionLoadParameters) -> _Sele
         raise bad_parameter("max_load and avg_load exclude each other.")
     check_brokers(call.state, given.brokerid)
     name = Rates._fields.index("busy_in" if given.max_load else "mean_in" if given.avg_load else "bytes_in")
-    services = call.room.services
+    services = call.context.services
     brokers = () if services.load is None else services.load.by_broker()
     return _Selection(
         _filter(given), resource, name, services.sizes, services.load, dict(_cpu_per_rate(brokers))

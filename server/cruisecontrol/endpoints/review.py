@@ -32,7 +32,7 @@ class ReviewParameters(Parameters, kw_only=True):
 
 async def review_board(call: CruiseControlCall, given: ReviewBoardParameters) -> ReviewBoard:
     """List the requests."""
-    held, now = call.state.held, call.room.wall_clock()
+    held, now = call.state.held, call.context.wall_clock()
     numbers = given.review_ids or list(held.by_id)
     found = (held.find(number, now) for number in {*numbers})
     return board(each for each in found if each is not None)
@@ -40,14 +40,14 @@ async def review_board(call: CruiseControlCall, given: ReviewBoardParameters) ->
 
 async def review(call: CruiseControlCall, given: ReviewParameters) -> ReviewBoard:
     """Approve and discard."""
-    if not call.room.two_step:
+    if not call.context.two_step:
         raise not_offered(
             "Requests are not reviewed: a dry run shows the plan, which an equal request executes"
             " (cruisecontrol.two.step.verification)."
         )
     if not given.approve and not given.discard:
         raise bad_parameter("Name requests to approve or to discard.")
-    return await decide(call.room, given.approve, given.discard, given.reason, call.call.requester)
+    return await decide(call.context, given.approve, given.discard, given.reason, call.call.requester)
 
 
 ENDPOINTS = (

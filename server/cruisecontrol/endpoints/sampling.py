@@ -43,7 +43,7 @@ class BootstrapParameters(TrainParameters, kw_only=True):
 async def _sample(on: bool, call: CruiseControlCall, given: SamplingParameters) -> Message:
     """Begin or end sampling. It is durable."""
     refuse_review(given.review_id)
-    if call.room.services.load is None:
+    if call.context.services.load is None:
         raise refused("load is not measured here")
     await alter_sampling(call.call, on)
     word = "resumed" if on else "paused; sizes are still measured, and plans are made by them"

@@ -193,10 +193,10 @@ def _failure(seen: dict[int, int]) -> BrokerFailure:
 
 def _first_seen(call: CruiseControlCall, gone: Collection[int]) -> dict[int, int]:
     """Return when each of these brokers was missing first, in milliseconds since 1970."""
-    room = call.room
-    now = room.wall_clock()
-    room.gone = {broker: room.gone.get(broker, now) for broker in sorted(gone)}
-    return room.gone
+    context = call.context
+    now = context.wall_clock()
+    context.gone = {broker: context.gone.get(broker, now) for broker in sorted(gone)}
+    return context.gone
 
 
 ENDPOINTS = (

@@ -98,7 +98,7 @@ def _selects(given: UserTasksParameters, endpoint: str, row: TaskRow) -> bool:
 
 
 def _rows(call: CruiseControlCall) -> Iterator[tuple[str, TaskRow]]:
-    for task in call.room.tasks.active():
+    for task in call.context.tasks.active():
         if task.id not in call.state.tasks.results:
             line = task.request
             yield line.endpoint, TaskRow("Active", line.client, line.url, task.id, str(task.started_ms))

@@ -18,7 +18,7 @@ from server.cruisecontrol.shared.tasks import RunningTask, UserTasks
 
 
 @dataclass(slots=True)
-class Room:
+class ClusterContext:
     """What this API holds for one served cluster beside the resources of `/v1`."""
 
     services: ApiServices
@@ -44,26 +44,26 @@ class Room:
 class CruiseControlCall(NamedTuple):
     """An authorized request."""
 
-    room: Room
+    context: ClusterContext
     call: Call
     client: Client
     body: bytes
 
     @property
     def state(self) -> State:
-        return self.room.services.state
+        return self.context.services.state
 
     @property
     def store(self) -> ProposalStore:
         """The proposals. Raises CruiseControlError where none can be computed."""
-        if self.room.services.proposals is None:
+        if self.context.services.proposals is None:
             raise refused("this server computes no proposals")
-        return self.room.services.proposals
+        return self.context.services.proposals
 
     @property
     def load(self) -> LoadSummary:
         """What is known of the load of partitions."""
-        loads = self.room.services.load
+        loads = self.context.services.load
         return LoadSummary(False) if loads is None else loads.summary()
 
     def of_task(self, client_id: str) -> Call:

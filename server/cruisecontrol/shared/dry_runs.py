@@ -63,7 +63,7 @@ async def shown_run(call: CruiseControlCall, asked: str, task: RunningTask, kept
         return None
     kept.asked = asked
     text = await call.call.off_loop.run(_packed, kept, call.store.shown(kept).seconds)
-    return DryRun(asked, task.request.principal, kept.id, call.room.wall_clock(), text)
+    return DryRun(asked, task.request.principal, kept.id, call.context.wall_clock(), text)
 
 
 def executed_run(state: State, asked: str, task: RunningTask) -> DryRun | None:
@@ -78,7 +78,7 @@ def executed_run(state: State, asked: str, task: RunningTask) -> DryRun | None:
 async def earlier_plan(call: CruiseControlCall, asked: str, most_ms: int) -> tuple[Kept | None, str]:
     """Return the proposal of the last equal dry run, if it still fits the cluster; or why it is not used."""
     run = call.state.tasks.dry_runs.get(asked)
-    old = run is None or call.room.wall_clock() - run.ended_ms > most_ms
+    old = run is None or call.context.wall_clock() - run.ended_ms > most_ms
     if run is None or old or _was_executed(call.state, run):
         return None, f"no dry run of this request in the last {most_ms // 60_000} minutes, or it was executed"
     kept = await _kept(call, run)

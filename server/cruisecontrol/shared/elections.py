@@ -40,7 +40,7 @@ async def elect_preferred(call: CruiseControlCall, given: PlanParameters, task: 
     if given.dryrun:
         return body
     async with turn_to_execute(call, stops):
-        await call.room.tasks.keep(task, body, executes=True)
+        await call.context.tasks.keep(task, body, executes=True)
         if entries := [each.entry for each in wrong if each.able]:
             await submit_entries(call.of_task(job_client_id(task.id)), entries, job_options(given))
     return body
@@ -65,12 +65,12 @@ def _can_elect(state: State, partition: Partition, preferred: int) -> bool:
 
 
 async def _answer(call: CruiseControlCall, given: PlanParameters, wrong: Sequence[_WrongLeader]) -> bytes:
-    before = await broker_rows(call.room)
+    before = await broker_rows(call.context)
     topics = len(call.state.cluster.partitions)
 
     def compute() -> bytes:
         changes = [_change(each) for each in wrong if each.able]
-        after = elected_rows(before, changes, call.room.services.load)
+        after = elected_rows(before, changes, call.context.services.load)
         left = len(wrong) - len(changes)
         verdict = Verdict(
             GOAL, "VIOLATED" if left else "FIXED" if changes else "NO-ACTION", before=bool(wrong)

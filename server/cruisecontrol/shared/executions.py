@@ -49,17 +49,17 @@ async def make_way(call: CruiseControlCall, *, stop: bool) -> int:
     if stop:
         await stop_executions(call)
     refuse_second(call.state)
-    return call.room.stops
+    return call.context.stops
 
 
 @asynccontextmanager
 async def turn_to_execute(call: CruiseControlCall, stops: int) -> AsyncIterator[None]:
-    """Hold off other executions inside the context. `stops` is what `make_way` has returned.
+    """Hold off other executions while the block runs. `stops` is what `make_way` has returned.
 
     Raises CruiseControlError if another execution has begun, or all were stopped, while this one was planned.
     """
-    async with call.room.executing:
-        if call.room.stops != stops:
+    async with call.context.executing:
+        if call.context.stops != stops:
             raise refused("stopped before the plan was submitted")
         refuse_second(call.state)
         yield
@@ -71,8 +71,8 @@ async def stop_executions(call: CruiseControlCall) -> list[Job]:
     Executions that are still being planned are not submitted any more. Raises HttpError.
     """
     # An execution that is just being submitted becomes a job first, and is stopped with the others.
-    async with call.room.executing:
-        call.room.stops += 1
+    async with call.context.executing:
+        call.context.stops += 1
         stopped = executions(call.state)
     for job in stopped:
         if job.kind is JobKind.DISKS:

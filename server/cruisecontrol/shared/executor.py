@@ -89,7 +89,7 @@ async def _of_job(call: CruiseControlCall, job: Job, verbose: bool) -> ExecutorS
     [row] = await job_rows(call.call, [job], await tally(call.call))
     if job.kind is JobKind.DISKS:
         return _of_disk_job(state, job, row)
-    leaders = await call.room.leaderships.of(state, job)
+    leaders = await call.context.leaderships.of(state, job)
     left = await call.call.collect(_left(state, job), LOOKED_AT)
     shown = _of_partitions(state, job, row, leaders, left)
     if verbose:

@@ -17,7 +17,7 @@ from controller.state.cluster import Disk, total_bytes
 from controller.state.state import State
 from server.api.shared.inventory import UNREGISTERED, BrokerNumbers, Inventory, known_brokers
 from server.api.shared.proposals import ProposedBroker, ProposedLoad
-from server.cruisecontrol.shared.call import Room
+from server.cruisecontrol.shared.call import ClusterContext
 from server.cruisecontrol.shared.capacities import KILOBYTE, MEGABYTE, UNKNOWN, Capacity
 
 NOT_KNOWN = -1.0
@@ -117,16 +117,16 @@ class ClusterLoad(Struct):
     brokers: Annotated[list[BrokerLoad], Meta(description="In order of their ids.")]
 
 
-async def broker_rows(room: Room) -> list[BrokerRow]:
+async def broker_rows(context: ClusterContext) -> list[BrokerRow]:
     """Return the brokers as the cluster is, in order of their ids."""
-    return counted_rows(room, await room.services.inventories.recent())
+    return counted_rows(context, await context.services.inventories.recent())
 
 
-def counted_rows(room: Room, inventory: Inventory) -> list[BrokerRow]:
+def counted_rows(context: ClusterContext, inventory: Inventory) -> list[BrokerRow]:
     """Return the brokers with what the inventory has counted, in order of their ids."""
-    state, loads = room.services.state, room.services.load
+    state, loads = context.services.state, context.services.load
     measured = {} if loads is None else {row.broker: row for row in loads.by_broker()}
-    limits = room.capacities()
+    limits = context.capacities()
     return [
         _row(state, inventory, broker, limits.of(broker), measured.get(broker, NOT_MEASURED))
         for broker in known_brokers(state, inventory)

@@ -12,14 +12,14 @@ AT_ONCE = 5_000
 async def measure_unknown(call: CruiseControlCall) -> None:
     """Ask for the sizes that are not known, until all are, or brokers do not tell any."""
     async for topics in _portions(call):
-        await call.room.services.refresh(topics)
+        await call.context.services.refresh(topics)
         if not any(_is_measured(call, topic) for topic in topics):
             break
 
 
 async def _portions(call: CruiseControlCall) -> AsyncIterator[Collection[str]]:
     """Yield topics with partitions of unknown size, some at a time."""
-    size_of, portion, rows = call.room.services.sizes.size, set[str](), 0
+    size_of, portion, rows = call.context.services.sizes.size, set[str](), 0
     async for partition in in_slices(list(call.state.cluster.all_partitions())):
         if partition.topic in portion or size_of(partition.key) is not None:
             continue
@@ -33,5 +33,5 @@ async def _portions(call: CruiseControlCall) -> AsyncIterator[Collection[str]]:
 
 
 def _is_measured(call: CruiseControlCall, topic: str) -> bool:
-    size_of = call.room.services.sizes.size
+    size_of = call.context.services.sizes.size
     return all(size_of(each.key) is not None for each in call.state.cluster.partitions.get(topic, ()))

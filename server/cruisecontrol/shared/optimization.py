@@ -101,10 +101,10 @@ async def optimize(
         chosen = chosen._replace(skip_hard=True)
     body = await _answer(call, given, wanted, chosen, kept, [*note, *_left_out(kept)], load)
     if given.dryrun:
-        await call.room.tasks.keep(task, body, await shown_run(call, asked, task, kept))
+        await call.context.tasks.keep(task, body, await shown_run(call, asked, task, kept))
         return body
     async with turn_to_execute(call, stops):
-        await call.room.tasks.keep(task, body, executed_run(call.state, asked, task), executes=True)
+        await call.context.tasks.keep(task, body, executed_run(call.state, asked, task), executes=True)
         if kept.changes_anything or kept.places:
             task.step = "submitting the plan"
             options = job_options(given) if kept.disks is None else disk_options(given, wanted.at_once)
@@ -137,12 +137,12 @@ async def _plan(
     """Return the proposal to show, or to execute."""
     if given.dryrun and not reuse_ms:
         return _Plan(await _computed(call, request, task))
-    earlier, why_not = await earlier_plan(call, asked, reuse_ms if given.dryrun else call.room.reuse_ms)
+    earlier, why_not = await earlier_plan(call, asked, reuse_ms if given.dryrun else call.context.reuse_ms)
     if earlier is None:
         note = [] if given.dryrun else [f"new proposal: {why_not}"]
         return _Plan(await _computed(call, request, task), note)
     if given.dryrun:
-        seconds = (call.room.wall_clock() - earlier.created_ms) // 1000
+        seconds = (call.context.wall_clock() - earlier.created_ms) // 1000
         return _Plan(earlier, [f"proposal {earlier.id}, made {seconds} s ago"])
     return _Plan(earlier, [f"executes proposal {earlier.id}"], approved=True)
 
@@ -207,7 +207,7 @@ async def _answer(
     notes: Sequence[str],
     load: LoadSummary,
 ) -> bytes:
-    now = await broker_rows(call.room)
+    now = await broker_rows(call.context)
     milliseconds = round(1000 * call.store.shown(kept).seconds)
     if (disks := kept.disks) is not None:
         topics = len(call.state.cluster.partitions)
@@ -218,7 +218,7 @@ async def _answer(
 
     def compute() -> bytes:
         changes = [_as_led(call.state, each) for each in _changes(kept)]
-        before, after = planned_rows(now, figures.brokers, changes, call.room.services.load)
+        before, after = planned_rows(now, figures.brokers, changes, call.context.services.load)
         for row in (*before, *after):
             if row.alive:
                 row.state = (

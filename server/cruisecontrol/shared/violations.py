@@ -33,10 +33,10 @@ class GoalViolation(Struct, rename="camel"):
 
 async def goal_violations(call: CruiseControlCall) -> list[GoalViolation]:
     """Return one violation with all goals that are violated, or none."""
-    inventory = await call.room.services.inventories.at_hand()
-    rows = counted_rows(call.room, inventory)
+    inventory = await call.context.services.inventories.at_hand()
+    rows = counted_rows(call.context, inventory)
     now = Evidence(rows, 0, 0, frozenset())
-    violated = [name for name in call.room.detected if goal_of(name).judge(now) is True]
+    violated = [name for name in call.context.detected if goal_of(name).judge(now) is True]
     if not violated:
         return []
     counted_ms = inventory.basis.counted_ms

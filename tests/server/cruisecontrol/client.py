@@ -38,8 +38,8 @@ class CruiseControlClient(ProposalClient):
         self.answer = answer({"brokers": BROKERS}, foo_0=([1, 2, 3], [4, 2, 3]))
         access = CruiseControlAccess(Access(), None if users is None else lambda: users)
         options = Options(clock=ManualClock(), wall_clock=lambda: self.now_ms, two_step=two_step)
-        self.room = CruiseControl(self.api, access, options)
-        transport = httpx.ASGITransport(Starlette(routes=self.room.routes()))
+        self.served = CruiseControl(self.api, access, options)
+        transport = httpx.ASGITransport(Starlette(routes=self.served.routes()))
         self.cruise_control = httpx.AsyncClient(transport=transport, base_url=URL)
 
     async def send(self, method: str, path: str, **given: Any) -> httpx.Response:
@@ -73,8 +73,8 @@ class CruiseControlClient(ProposalClient):
     def never_wait(self) -> None:
         """Let computations wait for `hold`, and no request for them."""
         self.hold.clear()
-        rows = self.room._endpoints.items()
-        self.room._endpoints = {key: each._replace(wait_seconds=0.0) for key, each in rows}
+        rows = self.served._endpoints.items()
+        self.served._endpoints = {key: each._replace(wait_seconds=0.0) for key, each in rows}
 
     async def planning(self, number: int) -> None:
         """Wait until so many proposals have been begun."""

@@ -128,7 +128,7 @@ async def test_a_client_that_polls_its_approved_request_starts_one_task(client: 
     client.never_wait()
     polls = [await client.send("POST", "rebalance?review_id=1", auth=ANN) for _ in range(3)]
     assert {each.status_code for each in polls} == {202}
-    [running] = client.room._serving().tasks.active()
+    [running] = client.served._serving().tasks.active()
     client.hold.set()
     await running.work
     assert (await client.send("POST", "rebalance?review_id=1", auth=ANN)).status_code == 200

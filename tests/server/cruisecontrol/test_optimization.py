@@ -477,7 +477,7 @@ class Turns(asyncio.Lock):
 
 
 async def test_a_stop_also_ends_an_execution_that_is_being_submitted(client: CruiseControlClient) -> None:
-    client.room._serving().executing = turns = Turns()
+    client.served._serving().executing = turns = Turns()
     async with turns:
         planned = asyncio.create_task(client.send("POST", RUN))
         await turns.asked_by(2)

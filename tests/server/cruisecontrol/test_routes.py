@@ -103,7 +103,7 @@ async def test_a_request_that_takes_long_is_answered_with_its_progress(
 async def test_the_same_request_in_a_session_finds_its_task(impatient: CruiseControlClient) -> None:
     """As cccli, which sends the request until the answer is no longer 202: one task, one job."""
     ids = {(await impatient.send("POST", "rebalance?dryrun=False")).headers[TASK_ID] for _ in range(5)}
-    [running] = impatient.room._serving().tasks.active()
+    [running] = impatient.served._serving().tasks.active()
     impatient.hold.set()
     await running.work
     final = await impatient.send("POST", "rebalance?dryrun=False")
@@ -215,7 +215,7 @@ async def test_a_result_that_nobody_fetches_is_not_in_memory_for_ever(
     impatient: CruiseControlClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = await impatient.send("POST", "rebalance")
-    tasks = impatient.room._serving().tasks
+    tasks = impatient.served._serving().tasks
     running = tasks.find(first.headers[TASK_ID])
     assert running is not None
     impatient.hold.set()
