@@ -1,4 +1,4 @@
-"""The door of Cruise Control's API: its routes, from the request to the answer.
+"""The routes of Cruise Control's API, from the request to the answer.
 
 Every answer is JSON and has the headers by which clients know Cruise Control. A request to a standby is
 passed on to the active instance, as those of `/v1`.
