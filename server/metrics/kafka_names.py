@@ -11,7 +11,8 @@ brokers.
 
 from itertools import islice
 
-from server.metrics.metric import Metric, Samples, Summary, api_name, error_name, gauge, one_label
+from server.metrics.metric import Metric, Samples, Summary, api_name, gauge, one_label
+from server.metrics.serving import errors, requests
 from server.metrics.sources import Scrape
 
 PREFIX = "kafka_"
@@ -34,14 +35,6 @@ def hidden_prefixes(choice: str, backend: str) -> tuple[str, ...]:
     if choice == "always":
         return ()
     return {"upstream": (PREFIX,), "zookeeper": (REPLICA_MANAGER, PARTITION)}.get(backend, ())
-
-
-def _requests(scrape: Scrape) -> Samples:
-    return [((api_name(key),), count) for key, count in scrape.stats.requests.items()]
-
-
-def _errors(scrape: Scrape) -> Samples:
-    return [((api_name(key), error_name(code)), n) for (key, code), n in scrape.stats.errors.items()]
 
 
 def _times(scrape: Scrape) -> Samples:
@@ -158,14 +151,14 @@ KAFKA_METRICS = (
         "kafka_network_requestmetrics_requests",
         "counter",
         ("request",),
-        _requests,
+        requests,
         "Requests, by API.",
     ),
     Metric(
         "kafka_network_requestmetrics_errors",
         "counter",
         ("request", "error"),
-        _errors,
+        errors,
         "Responses with an error code at the top level, by API and error.",
     ),
     Metric(

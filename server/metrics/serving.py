@@ -6,11 +6,13 @@ from server.metrics.metric import Metric, Samples, Summary, api_name, counter, e
 from server.metrics.sources import Scrape
 
 
-def _requests(scrape: Scrape) -> Samples:
+def requests(scrape: Scrape) -> Samples:
+    """Return the number of requests by API."""
     return [((api_name(key),), count) for key, count in scrape.stats.requests.items()]
 
 
-def _errors(scrape: Scrape) -> Samples:
+def errors(scrape: Scrape) -> Samples:
+    """Return the number of responses with an error code at the top level, by API and error."""
     return [((api_name(key), error_name(code)), n) for (key, code), n in scrape.stats.errors.items()]
 
 
@@ -64,14 +66,14 @@ SERVING_METRICS = (
         "reassignd_requests",
         "counter",
         ("request",),
-        _requests,
+        requests,
         "Requests that reassignd answered itself, by API.",
     ),
     Metric(
         "reassignd_request_errors",
         "counter",
         ("request", "error"),
-        _errors,
+        errors,
         "Responses with an error code at the top level, by API and error.",
     ),
     Metric(
