@@ -4,12 +4,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from common.wording import as_json
 from reassignd.commands.completion import broker_numbers
 from reassignd.commands.confirm import YES, confirm
 from reassignd.commands.help import examples
-from reassignd.commands.options import FORMAT, JSON, Integer, with_client
-from reassignd.commands.output import echo
+from reassignd.commands.options import FORMAT, Integer, with_client
+from reassignd.commands.output import echo_answer
 
 if TYPE_CHECKING:
     from reassignd.client import Client
@@ -32,7 +31,7 @@ def broker() -> None:
 def stop(client: "Client", output_format: str, number: int, crash: bool) -> None:
     """Stop a broker."""
     answer = client.post(f"/v1/brokers/{number}/stop", controlled=not crash)
-    _print(output_format, answer, f"Broker {number} has stopped.")
+    echo_answer(output_format, answer, f"Broker {number} has stopped.")
 
 
 @broker.command(epilog=examples("reassignd broker start 3"))
@@ -41,7 +40,7 @@ def stop(client: "Client", output_format: str, number: int, crash: bool) -> None
 @with_client
 def start(client: "Client", output_format: str, number: int) -> None:
     """Start a stopped broker. It has its data; failed log directories are replaced with empty ones."""
-    _print(output_format, client.post(f"/v1/brokers/{number}/start"), f"Broker {number} has started.")
+    echo_answer(output_format, client.post(f"/v1/brokers/{number}/start"), f"Broker {number} has started.")
 
 
 @broker.command(epilog=examples("reassignd broker slow 3 0.1"))
@@ -52,7 +51,7 @@ def start(client: "Client", output_format: str, number: int) -> None:
 def slow(client: "Client", output_format: str, number: int, factor: float) -> None:
     """Multiply a broker's network rate by a factor. 0 stops all copying, 1 restores the rate."""
     answer = client.post(f"/v1/brokers/{number}/slow", {"factor": factor})
-    _print(output_format, answer, f"Broker {number} has {factor:g} times its network rate.")
+    echo_answer(output_format, answer, f"Broker {number} has {factor:g} times its network rate.")
 
 
 @broker.command("fail-log-dir", epilog=examples("reassignd broker fail-log-dir 3 /data/1"))
@@ -65,8 +64,4 @@ def fail_log_dir(client: "Client", output_format: str, number: int, path: str, y
     """Fail a log directory. `reassignd brokers BROKER` shows the paths."""
     confirm(f"Lose the replicas in {path} of broker {number}?", yes=yes)
     answer = client.post(f"/v1/brokers/{number}/fail-log-dir", {"path": path})
-    _print(output_format, answer, f"Log directory {path} of broker {number} has failed.")
-
-
-def _print(output_format: str, answer: object, text: str) -> None:
-    echo(as_json(answer) if output_format == JSON else text)
+    echo_answer(output_format, answer, f"Log directory {path} of broker {number} has failed.")

@@ -18,6 +18,7 @@ from reassignd.commands.output import (
     DONE,
     duration,
     echo,
+    echo_answer,
     job_lines,
     limit_of_job,
     moved_by,
@@ -156,7 +157,7 @@ JOB = click.argument("number", metavar="[JOB]", type=Integer(1), required=False,
 @with_client
 def pause(client: "Client", output_format: str, number: int | None) -> None:
     """Start no more steps, of one job or of all jobs. Steps in flight finish."""
-    _print(output_format, _post(client, number, "pause"), f"{_subject(number)} is paused.")
+    echo_answer(output_format, _post(client, number, "pause"), f"{_subject(number)} is paused.")
 
 
 @click.command(epilog=examples("reassignd resume", "reassignd resume 3"))
@@ -165,7 +166,7 @@ def pause(client: "Client", output_format: str, number: int | None) -> None:
 @with_client
 def resume(client: "Client", output_format: str, number: int | None) -> None:
     """Resume one job, or lift the pause of all jobs. Jobs that were paused by number stay paused."""
-    _print(output_format, _post(client, number, "resume"), f"{_subject(number)} is resumed.")
+    echo_answer(output_format, _post(client, number, "resume"), f"{_subject(number)} is resumed.")
 
 
 @click.command(epilog=examples("reassignd priority 3 5", "reassignd priority 3 -- -1"))
@@ -179,7 +180,7 @@ def priority(client: "Client", output_format: str, number: int, priority: int) -
     Jobs with a higher priority start their steps first. Write -- before a negative number.
     """
     answer = client.post(f"/v1/jobs/{number}/priority", {"priority": priority})
-    _print(output_format, answer, f"Job {number} has priority {priority}.")
+    echo_answer(output_format, answer, f"Job {number} has priority {priority}.")
 
 
 @click.command(epilog=examples("reassignd throttle 3 50MB", "reassignd throttle 3 none"))
@@ -196,7 +197,7 @@ def throttle(client: "Client", output_format: str, number: int, throttle: int | 
     """
     answer = client.post(f"/v1/jobs/{number}/throttle", {"throttle": throttle})
     has = "no throttle of its own" if throttle is None else f"a throttle of {in_rate(throttle)}"
-    _print(output_format, answer, f"Job {number} has {has}.")
+    echo_answer(output_format, answer, f"Job {number} has {has}.")
 
 
 def _post(client: "Client", number: int | None, verb: str) -> dict[str, Any]:
@@ -205,7 +206,3 @@ def _post(client: "Client", number: int | None, verb: str) -> dict[str, Any]:
 
 def _subject(number: int | None) -> str:
     return "Everything" if number is None else f"Job {number}"
-
-
-def _print(output_format: str, answer: object, text: str) -> None:
-    echo(as_json(answer) if output_format == JSON else text)

@@ -9,7 +9,8 @@ import click
 
 from common.rates import in_rate
 from common.units import in_bytes
-from common.wording import counted, printable
+from common.wording import as_json, counted, printable
+from reassignd.commands.options import JSON
 from reassignd.commands.table import Row, Safe, bar, filled, fitting, look
 
 COPY_COLUMNS = ("copied", "rate", "left")
@@ -177,6 +178,11 @@ def when(milliseconds: int) -> str:
 def echo(text: str, *, err: bool = False) -> None:
     """Print the text without control characters, which names from the cluster can contain."""
     click.echo(text if isinstance(text, Safe) else "\n".join(map(printable, text.split("\n"))), err=err)
+
+
+def echo_answer(output_format: str, answer: object, text: str) -> None:
+    """Print the answer of the API in the format JSON, and the text in others."""
+    echo(as_json(answer) if output_format == JSON else text)
 
 
 def endings(job: Row) -> str:
