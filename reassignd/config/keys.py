@@ -107,7 +107,7 @@ class CruiseControlKeys:
     cruisecontrol_anomaly_detection_goals = Key(
         words(*JUDGED),
         ",".join(DETECTED),
-        "Goals whose violations the state tells as anomalies. Strimzi can start a rebalance by them.",
+        "Goals whose violations the state reports as anomalies. Strimzi can start a rebalance by them.",
     )
     cruisecontrol_capacity_file = Key(
         FILE,

@@ -30,7 +30,7 @@ export class DirPicker {
     const several = brokers.filter((each) => each.log_dirs.length > 1);
     this.groups.replaceChildren(...several.map(({ id, log_dirs: dirs }) =>
       h("div", { class: "rack", role: "group", "aria-label": `Broker ${id}` }, h("h3", {}, `Broker ${id}`), dirs.map((dir) => tile(id, dir, chosen)))));
-    setText(this.said, several.length ? "" : "No broker has several log directories, or tells them.");
+    setText(this.said, several.length ? "" : "No broker has several log directories, or reports them.");
     setHidden(this.said, several.length);
     setHidden(this.filter, this.groups.querySelectorAll("input").length < MANY);
   }

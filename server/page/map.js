@@ -117,7 +117,7 @@ export class ClusterMap {
     if (form !== this.form) this.#arrange();
     this.form = form;
     const known = new Map(this.brokers.map((each) => [each.id, each]));
-    // Where no broker tells the size of its disks, the bars compare what brokers hold.
+    // Where no broker reports the size of its disks, the bars compare what brokers hold.
     this.largest = this.brokers.every((each) => fullness(each) === null) ? Math.max(1, ...this.brokers.map((each) => each.bytes)) : Infinity;
     for (const [id, box] of this.boxes) this.#patch(box, known.get(id));
     for (const block of this.plan.blocks) this.#name(block, known);

@@ -41,7 +41,7 @@ class LogDir(Struct):
     works: bool
     total: Annotated[
         int | None,
-        Meta(description="Bytes of its disk; null if the broker does not tell (Kafka before 3.3)."),
+        Meta(description="Bytes of its disk; null if the broker does not report it (Kafka before 3.3)."),
     ]
     used: Annotated[int | None, Meta(description="Bytes of its disk that are not free.")]
     cordoned: Annotated[bool, Meta(description="It gets no new replicas (KIP-1066).")]
@@ -273,7 +273,7 @@ def _state(state: State, broker: int, idle: Collection[int]) -> BrokerState:
 
 
 def _log_dirs(call: Call, broker: int, disks: Sequence[Disk]) -> list[LogDir]:
-    """Return the directories that the broker tells, and those of our own brokers that it does not tell."""
+    """Return the directories that the broker reports, and those that one of our own brokers does not."""
     rows = [_log_dir(disk) for disk in disks]
     owned = call.services.brokers
     if owned is not None and broker in owned.brokers:

@@ -97,7 +97,8 @@ class LoadAnswer(Struct):
     ]
     hours: Annotated[list[Hour], Meta(description="The 24 hours of the day in UTC; none before a round.")]
     matched: Annotated[
-        list[str], Meta(description="What else than the protocol has told which figures, one line each.")
+        list[str],
+        Meta(description="Figures that are not from the protocol, with their sources, one line each."),
     ]
     total: Annotated[int, Meta(description="Number of rows of all pages.")]
     rows: list[Load]
@@ -221,7 +222,7 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         "/v1/load",
-        "Measure load, or end that, and say what tells bytes out and CPU.",
+        "Measure load, or end that, and set the source of bytes out and CPU.",
         change,
         LoadAnswer,
         LoadChange,

@@ -109,7 +109,7 @@ async def _problem(call: Call, asked: _Asked) -> str:
     if not asked.cordoned:
         return f"{asked} is still cordoned: others have set {CORDONED_LOG_DIRS}, or Kafka is slow"
     if differing is None:
-        return f"broker {broker} does not tell whether it is cordoned"
+        return f"broker {broker} does not report whether it is cordoned"
     return f"{asked} is not cordoned, {_why(state, asked)}: {asked.end}"
 
 

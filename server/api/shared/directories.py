@@ -1,4 +1,4 @@
-"""The directories that brokers tell, and those that a plan names.
+"""The directories that brokers report, and those that a plan names.
 
 kafka-reassign-partitions prints them, since Kafka 4.2, for a rollback. A plan moves replicas between brokers
 only: a broker chooses the directory of a new replica. So a named directory is accepted where the replica is
@@ -88,7 +88,7 @@ class Directories(NamedTuple):
 
 
 def read_directories(answer: DescribeLogDirsResponse | None) -> Directories | None:
-    """Return what a broker has answered; None if it tells nothing."""
+    """Return what a broker has answered; None if it reports nothing."""
     rows = [] if answer is None else [row for row in answer.results if row.log_dir]
     if answer is None or answer.error_code != ErrorCode.NONE or not rows:
         return None
@@ -106,7 +106,7 @@ def read_directories(answer: DescribeLogDirsResponse | None) -> Directories | No
 def _fault(named: Named, known: Directories | None) -> str:
     broker, entry = named.broker, named.entry
     if known is None:
-        return f'and broker {broker} does not tell its directories: expected "any"'
+        return f'and broker {broker} does not report its directories: expected "any"'
     held = known.places.get(TopicPartition(entry.topic, entry.partition))
     there = None if held is None else held.path
     if there is None and [*known.paths] != [named.path]:

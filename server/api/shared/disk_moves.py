@@ -112,7 +112,7 @@ async def _ask(call: Call, broker: int, request: DescribeLogDirsRequest) -> _Pla
         raise HttpError(422, f"broker {broker} is not in the cluster")
     known = read_directories(await call.services.sizes.describe(broker, request))
     if known is None:
-        raise HttpError(503, f"broker {broker} does not tell its log directories")
+        raise HttpError(503, f"broker {broker} does not report its log directories")
     return {BrokerReplica(*key, broker): place for key, place in known.places.items()}
 
 

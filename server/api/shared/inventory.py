@@ -112,7 +112,7 @@ class Inventory:
     brokers: defaultdict[int, BrokerNumbers] = field(default_factory=lambda: defaultdict(BrokerNumbers))
     topics: dict[str, TopicNumbers] = field(default_factory=dict)
     disks: Mapping[int, Sequence[Disk]] = field(default_factory=dict)
-    """The log directories by broker, as far as brokers tell."""
+    """The log directories by broker, as far as brokers report them."""
 
 
 UNREGISTERED = Registration(-1, "", 0, None, 0)
@@ -230,7 +230,7 @@ class Inventories:
                     await asyncio.sleep(0)
 
     def _add(self, topic: str, rows: Sequence[Partition], numbers: TopicNumbers, counted: _ByBroker) -> None:
-        """Add some partitions of a topic. A replica whose broker does not tell its size has the leader's."""
+        """Add some partitions of a topic. A replica whose size is not reported has the leader's."""
         size_of, stored_of, new = self._sizes.size, self._sizes.stored, tuple.__new__
         by_broker, alike = counted.bytes, defaultdict[Replicas, int](int)
         lists = [row[2] for row in rows]

@@ -29,7 +29,7 @@ DEAD = "broker_dead"
 LATE = "timed_out"
 """Cruise Control's word for a broker that does not answer."""
 ANSWER_SECONDS = 5.0
-"""How long a broker may take to tell its directories."""
+"""How long a broker may take to report its directories."""
 
 
 class ClusterStateParameters(Parameters, kw_only=True):
@@ -230,7 +230,7 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "kafka_cluster_state",
-        "Tell the replicas of each broker, and the partitions that are not well.",
+        "Show the replicas of each broker, and the partitions that are not well.",
         ClusterStateParameters,
         kafka_cluster_state,
         role=ClientRole.VIEWER,

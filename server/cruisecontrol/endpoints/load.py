@@ -26,7 +26,7 @@ NEWEST = "No effect: the answer is about this moment."
 
 
 class LoadParameters(Parameters, kw_only=True):
-    """What is told of the brokers."""
+    """What is shown of the brokers."""
 
     populate_disk_info: Annotated[bool, Meta(description="With the log directories of each broker.")] = False
     capacity_only: Annotated[bool, Meta(description="Only capacities: all that is used is 0.")] = False
@@ -108,7 +108,7 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "load",
-        "Tell what each broker and host holds and carries.",
+        "Show what each broker and host holds and carries.",
         LoadParameters,
         load,
         role=ClientRole.USER,

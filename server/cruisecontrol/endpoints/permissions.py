@@ -21,6 +21,6 @@ async def permissions(call: CruiseControlCall, _: Parameters) -> Permissions:
 
 ENDPOINTS = (
     Endpoint(
-        "GET", "permissions", "Tell the role of the client.", Parameters, permissions, role=ClientRole.VIEWER
+        "GET", "permissions", "Show the role of the client.", Parameters, permissions, role=ClientRole.VIEWER
     ),
 )

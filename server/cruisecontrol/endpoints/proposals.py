@@ -25,7 +25,7 @@ class ProposalsParameters(GoalParameters, kw_only=True):
     ignore_proposal_cache: Annotated[
         bool,
         Meta(
-            description="Plan anew. Else the client's last plan for the same parameters is told, if it still"
+            description="Plan anew. Else the client's last plan for the same parameters is shown, if it still"
             " fits and is at most 15 minutes old."
         ),
     ] = False
@@ -35,7 +35,7 @@ class ProposalsParameters(GoalParameters, kw_only=True):
 
 
 async def proposals(call: CruiseControlCall, given: ProposalsParameters, task: RunningTask) -> bytes:
-    """Plan, or tell the last plan."""
+    """Plan, or show the last plan."""
     reuse_ms = 0 if given.ignore_proposal_cache else KEPT_MS
     return await rebalance(call, RebalanceParameters(**asdict(given)), task, reuse_ms)
 
@@ -44,7 +44,7 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "proposals",
-        "Tell what a rebalance would do.",
+        "Show what a rebalance would do.",
         ProposalsParameters,
         work=proposals,
         role=ClientRole.USER,

@@ -30,7 +30,7 @@ SUBSTATES = ("monitor", "analyzer", "executor", "anomaly_detector")
 
 
 class StateParameters(Parameters, kw_only=True):
-    """Which parts of the state are told."""
+    """Which parts of the state are shown."""
 
     substates: Annotated[
         Names, Meta(description="`monitor`, `analyzer`, `executor`, `anomaly_detector`.")
@@ -118,7 +118,7 @@ class AnomalyDetectorState(Struct, rename="camel"):
     metrics: AnomalyMetrics = field(default_factory=AnomalyMetrics)
     ongoing_self_healing_anomaly: str = "None"
     balancedness_score: float = NOT_KNOWN
-    """A score is told with each plan."""
+    """A score is shown with each plan."""
 
 
 class CruiseControlState(Struct):
@@ -167,7 +167,7 @@ def _monitor(call: CruiseControlCall, load: LoadSummary) -> MonitorState:
 
 
 def _analyzer(call: CruiseControlCall, load: LoadSummary) -> AnalyzerState:
-    """Tell the goals of a request that names none: koperator waits until all of these are ready."""
+    """Return the goals of a request that names none: koperator waits until all of these are ready."""
     ready, able = call.state.sizes_known, default_goals(rates=has_rates(load))
     usable = {goal.name: ready and goal in able for goal in default_goals(rates=load.sampling)}
     return AnalyzerState(
@@ -203,7 +203,7 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "state",
-        "Tell what is known, executed and wrong.",
+        "Show what is known, executed and wrong.",
         StateParameters,
         state,
         role=ClientRole.USER,

@@ -60,7 +60,7 @@ def error_body(method: str, endpoint: str, reason: str) -> bytes:
 
 
 class Message(msgspec.Struct):
-    """The answer of requests that have nothing else to tell."""
+    """The answer of requests that have nothing else to report."""
 
     message: str
     version: int = 1

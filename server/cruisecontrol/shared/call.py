@@ -29,7 +29,7 @@ class ClusterContext:
     capacities: CurrentCapacities = Capacities
     """Returns what brokers are able to hold and carry."""
     detected: Sequence[str] = ()
-    """The goals whose violations are told."""
+    """The goals whose violations are reported."""
     two_step: bool = False
     """Requests that change something wait for a second person."""
     executing: asyncio.Lock = field(default_factory=asyncio.Lock)

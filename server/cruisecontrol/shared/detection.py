@@ -1,4 +1,4 @@
-"""Which goals the state can tell as violated. No import, because the settings name them too."""
+"""Which goals the state can report as violated. No import, because the settings name them too."""
 
 JUDGED = (
     "ReplicaCapacityGoal",
@@ -9,7 +9,7 @@ JUDGED = (
     "NetworkOutboundUsageDistributionGoal",
     "LeaderReplicaDistributionGoal",
 )
-"""Goals that the numbers of brokers tell. Racks need a look at every partition."""
+"""Goals that can be judged by the numbers of brokers. Racks need a look at every partition."""
 
 DETECTED = ("ReplicaCapacityGoal", "DiskCapacityGoal")
-"""Those whose violations are told, if nothing else is set."""
+"""Those whose violations are reported, if nothing else is set."""

@@ -1,4 +1,4 @@
-"""What is being executed, as `ExecutorState` of Cruise Control tells it.
+"""What is being executed, as `ExecutorState` of Cruise Control reports it.
 
 Strimzi reads the bytes and the time of the start from it. Bytes are those that were copied; Cruise Control
 counts only partitions that have ended.
@@ -25,7 +25,7 @@ from server.cruisecontrol.shared.leaderships import LeaderMovements
 from server.cruisecontrol.shared.results import ExecutionProposal, PartitionName
 
 LOOKED_AT = 1_000
-"""Partitions of a job whose orders tell its phase. A job can have a million, and clients poll."""
+"""Partitions of a job whose orders show its phase. A job can have a million, and clients poll."""
 LISTED = 100
 """Partitions that are listed as moving, and as waiting, if the client asks for them."""
 

@@ -53,7 +53,7 @@ class Evidence(NamedTuple):
 
 
 Judgement = bool | str
-"""Whether the goal is violated, or why that cannot be told."""
+"""Whether the goal is violated, or why that cannot be judged."""
 
 _Value = Callable[[BrokerRow], float | None]
 

@@ -10,7 +10,7 @@ AT_ONCE = 5_000
 
 
 async def measure_unknown(call: CruiseControlCall) -> None:
-    """Ask for the sizes that are not known, until all are, or brokers do not tell any."""
+    """Ask for the sizes that are not known, until all are, or brokers do not report any."""
     async for topics in _portions(call):
         await call.context.services.refresh(topics)
         if not any(_is_measured(call, topic) for topic in topics):

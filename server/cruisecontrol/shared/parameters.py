@@ -34,7 +34,7 @@ class Parameters(Struct, kw_only=True):
 
     json: Annotated[bool, Meta(description="No effect: all answers are JSON.")] = False
     get_response_schema: Annotated[bool, Meta(description="No effect: no schema is sent.")] = False
-    reason: Annotated[str, Meta(description="Told by `state` while the job runs.", max_length=1_000)] = ""
+    reason: Annotated[str, Meta(description="Shown by `state` while the job runs.", max_length=1_000)] = ""
 
 
 def read_parameters(model: type[P], given: Iterable[tuple[str, str]]) -> P:

@@ -26,7 +26,7 @@ AtOnce = Annotated[Count | None, Meta(description="Limit B of the job that moves
 
 
 class GoalParameters(Parameters, kw_only=True):
-    """What the plan depends on, and how it is told."""
+    """What the plan depends on, and how it is shown."""
 
     verbose: Annotated[bool, Meta(description="List the partitions.")] = False
     goals: Annotated[Names, Meta(description="Goals by name, instead of the default ones.")] = field(

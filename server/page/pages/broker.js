@@ -109,7 +109,7 @@ function refill(node, children) {
 const emptyLink = (broker, path) => planLink("Empty…", { goal: "empty", dirs: `${broker}:${path}` }, "", { "aria-label": `Empty the directory ${path}…` });
 
 function directories({ id, log_dirs: dirs }, app) {
-  if (!dirs.length) return [h("p", { class: "soft" }, `Broker ${id} does not tell its directories.`)];
+  if (!dirs.length) return [h("p", { class: "soft" }, `Broker ${id} does not report its directories.`)];
   return [h("ul", { class: "dirs" }, dirs.map(({ path, works, total, used, cordoned }) => h("li", {},
     h("span", {}, h("code", {}, pieces(path, "/")), " ", works ? null : badge("bad", "failed"), cordoned ? badge("warn", "cordoned") : null),
     total === null ? h("span", { class: "soft" }, works ? "size not known" : "") : meter(used, total, `${bytes(used)} of ${bytes(total)} (${percent(used, total)})`, `${path}: ${bytes(used)} of ${bytes(total)} used`),

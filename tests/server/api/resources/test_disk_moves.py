@@ -63,7 +63,7 @@ async def test_moves_are_a_job(client: ApiClient) -> None:
     ("row", "status", "text"),
     [
         (move(broker=9), 422, "broker 9 is not in the cluster"),
-        (move(broker=4), 503, "broker 4 does not tell its log directories"),
+        (move(broker=4), 503, "broker 4 does not report its log directories"),
         (move("foo-7"), 422, "not in any log directory: foo-7 on broker 1"),
         (move(source="/c"), 409, "foo-0 on broker 1 is in /a, not in /c; propose again"),
         (move(target=A), 422, "foo-0 on broker 1: it is to stay in /a"),

@@ -105,7 +105,7 @@ async def test_a_broker_that_stays_cordoned_is_named() -> None:
 async def test_a_broker_that_does_not_answer_is_named_and_an_offline_one_not_awaited() -> None:
     client = gateway()
     [note] = (await client.post("/v1/placement", {"exclude": [2]}))["notes"]
-    assert note == "broker 2 does not tell whether it is cordoned"
+    assert note == "broker 2 does not report whether it is cordoned"
     client.controller.state.cluster.live.discard(3)
     assert (await client.post("/v1/placement", {"exclude": [3]}))["notes"] == []
 

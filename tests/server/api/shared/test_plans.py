@@ -107,7 +107,7 @@ async def test_a_replica_is_still_in_its_cordoned_directory() -> None:
             {"/a": [], "/b": []},
             'but broker 2 chooses the directory of a new replica, one of "/a", "/b": expected "any"',
         ),
-        (None, 'and broker 2 does not tell its directories: expected "any"'),
+        (None, 'and broker 2 does not report its directories: expected "any"'),
     ],
 )
 async def test_an_entry_with_another_directory_is_named(dirs: Any, fault: str) -> None:
