@@ -17,7 +17,7 @@ def open_private(path: Path, flags: int) -> int:
 def replace_file(path: Path, text: str) -> None:
     """Write the text to the file atomically: after a crash it has either the old or the new content.
 
-    Blocks for two disk flushes. Raises OSError.
+    The call blocks for two disk flushes. Raises OSError.
     """
     write_file(path, lambda file: file.write(text.encode()))
 

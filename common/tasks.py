@@ -105,9 +105,9 @@ class Turns:
 
 
 async def in_slices(rows: Iterable[T], turns: Turns | None = None) -> AsyncIterator[T]:
-    """Yield the rows.
+    """Yield the rows, and let the event loop run after every slice of them.
 
-    Let the event loop run after every slice of them: for background work as `turns` tell.
+    Background work gives `turns`, by which it also lets large requests pass.
     """
     for number, row in enumerate(rows, 1):
         yield row

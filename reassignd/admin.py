@@ -42,7 +42,7 @@ def _tagged(name: str, tag: int, kind: str, default: str) -> Schema:
 class AlterPartitionReassignmentsRequest(ApiMessage):  # type: ignore[misc]
     """Kafka's request 45, whose topics, and partitions of a topic, may be null.
 
-    All of them (KIP-455's draft).
+    Null stands for all of them (KIP-455's draft).
     """
 
     @classmethod

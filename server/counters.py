@@ -26,7 +26,7 @@ class TransferTotals:
 class Counters:
     """What is counted of requests, decisions and connections. Seconds are totals.
 
-    Called on the hot path. The driver adds to the numbers of decisions and commits without a call.
+    It is called on the hot path. The driver adds to the numbers of decisions and commits without a call.
     """
 
     def __init__(self) -> None:

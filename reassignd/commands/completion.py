@@ -91,7 +91,7 @@ def context_names(_: click.Context, __: click.Parameter, incomplete: str) -> lis
 def limit_names(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the names of limits, each with `=`.
 
-    The short names first, then the configs, also those of KIP-435.
+    The short names come first, then the configs, also those of KIP-435.
     """
     short = [CompletionItem(f"{limit.name}=", help=limit.meaning) for limit in LIMITS]
     configs = [

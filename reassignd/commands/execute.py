@@ -155,10 +155,7 @@ def finish(client: "Client", answer: dict[str, Any], wait: WaitOptions, shown: S
 
 
 def _print_faults(error: CommandError, shown: Shown) -> int:
-    """Print all wrong entries of the plan, for which the format or --verbose asks.
-
-    Else raise the error again.
-    """
+    """Print all wrong entries of the plan if the format or --verbose asks for them; else raise the error."""
     if not error.faults or not (shown.verbose or shown.output_format == JSON):
         raise error
     if shown.output_format == JSON:

@@ -69,7 +69,7 @@ def load(path: Path) -> Security:
 def relay_tls(path: Path) -> ssl.SSLContext:
     """Return the TLS context for relayed connections of clients.
 
-    The file's trust store, without its certificate.
+    It has the file's trust store, but not its certificate.
 
     A client must not act at the brokers with the certificate of reassignd. Raises ConfigError.
     """

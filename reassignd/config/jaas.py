@@ -1,6 +1,6 @@
 """Parser of JAAS entries (Kafka: JaasConfig).
 
-A login module with options, in `sasl.jaas.config` or in a JAAS file.
+An entry is a login module with options, in `sasl.jaas.config` or in a JAAS file.
 """
 
 import re

@@ -1,6 +1,6 @@
 """Parser of Java's `.properties` syntax (java.util.Properties.load), which Kafka's own files have.
 
-Comments (`#`, `!`), continued lines, `=`, `:` or whitespace after the key, and backslash escapes.
+It reads comments (`#`, `!`), continued lines, `=`, `:` or whitespace after the key, and backslash escapes.
 """
 
 import re

@@ -1,6 +1,6 @@
 """The security of the ZooKeeper session.
 
-TLS, login (SASL, digest) and ACLs, from the settings in `reassignd.config.keys`.
+It consists of TLS, login (SASL, digest) and ACLs, from the settings in `reassignd.config.keys`.
 """
 
 import ssl

@@ -86,7 +86,7 @@ class Topic:
     async def entries(self) -> list[AuditEntry]:
         """Return the audit log by id, each entry once.
 
-        Those of the audit topic and those that wait in the rows.
+        The entries are those of the audit topic and those that wait in the rows.
         """
         found = [] if self._audit is None else await self._copied_entries(self._audit)
         known = KnownIds()

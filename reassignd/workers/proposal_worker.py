@@ -1,6 +1,6 @@
 """Computes a proposal for a running server, as a process of its own.
 
-`python -m reassignd.workers.proposal_worker`.
+It is started by `python -m reassignd.workers.proposal_worker`.
 
 stdout gets a line of figures or of reasons, then the plan and its rollback, a line each, and a line of the
 moves if they are between log directories.

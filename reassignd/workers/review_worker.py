@@ -1,6 +1,6 @@
 """Forecasts a plan for a running server, as a process of its own.
 
-`python -m reassignd.workers.review_worker`.
+It is started by `python -m reassignd.workers.review_worker`.
 
 The request has the targets, the limits and the bandwidth; the answer is one line: the forecast, or an error.
 """

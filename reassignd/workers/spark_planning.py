@@ -69,7 +69,7 @@ class Planner(Protocol):
 class ClusterRates(NamedTuple):
     """Input of a forecast that is not in the controller's state.
 
-    Bytes of a replica, and bytes per second and broker.
+    It consists of the bytes of a replica, and of bytes per second and broker.
     """
 
     size: Size

@@ -1,6 +1,6 @@
 """The worker process that plans with Spark for a running server.
 
-`python -m reassignd.workers.spark_worker URL`.
+It is started by `python -m reassignd.workers.spark_worker URL`.
 
 It reads and writes lines (`planner.handover`). A separate process keeps failures and the load of the JVM away
 from the server. It has a low scheduling priority, and ends with its JVM when the server ends.

@@ -26,7 +26,7 @@ class Host(Protocol):
     def set_buffered(self, connection: "ServedConnection", size: int) -> None:
         """Record the number of bytes that the connection buffers.
 
-        Aborts connections, perhaps this one, when all together buffer too many.
+        This aborts connections, perhaps this one, when all together buffer too many.
         """
         ...
 

@@ -22,7 +22,7 @@ CLOSE_SECONDS = 1.0
 class ConnectionRegistry:
     """Counts and limits connections from the moment they are accepted.
 
-    Implements `server.connections.client_connection.Host`.
+    It implements `server.connections.client_connection.Host`.
     """
 
     def __init__(self, limits: ConnectionLimits, stats: Counters, clock: Clock | None = None) -> None:

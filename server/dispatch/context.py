@@ -39,7 +39,7 @@ so."""
 def unknown_principal(mechanism: str, peer: str) -> str:
     """Return what is recorded of a client whose name is unknown.
 
-    The SASL mechanism, and `peer` without its port.
+    It has the SASL mechanism, and `peer` without its port.
     """
     return f"{UNKNOWN} ({mechanism or 'no mechanism'} from {peer.rpartition(':')[0]})"
 

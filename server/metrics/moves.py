@@ -1,6 +1,6 @@
 """Metrics of the cluster and its reassignments.
 
-Brokers, partitions, jobs, bytes, limits, the throttle, pace.
+They cover brokers, partitions, jobs, bytes, limits, the throttle and pace.
 """
 
 from collections.abc import Callable, Iterator

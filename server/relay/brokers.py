@@ -1,6 +1,6 @@
 """The brokers behind a relay.
 
-Their addresses, and the connection to one of them that belongs to a client's.
+This module has their addresses, and the connection to one of them that belongs to a client's.
 """
 
 import asyncio

@@ -189,7 +189,7 @@ class SignedTokens(NamedTuple):
     def _fitting(self, header: Mapping[str, Any]) -> Keys:
         """Return the keys that the token may be signed by.
 
-        Those with its id, or all for a token without one.
+        They are those with its id, or all for a token without one.
         """
         name, algorithm = str(header.get("kid") or ""), header.get("alg")
         if algorithm not in ALGORITHMS:
