@@ -11,6 +11,7 @@ from backends.client.errors import BrokerError, UnreachableError
 from backends.upstream.client import UpstreamPort
 from common.error_codes import ErrorCode, error_name
 from controller.gateway.events import UpstreamMove, UpstreamPartition, UpstreamTopic
+from controller.model.cluster import NO_ID
 from controller.model.replicas import TopicPartition
 from protocol.messages.list_partition_reassignments_response import ListPartitionReassignmentsResponse
 from protocol.messages.metadata_request import MetadataRequest
@@ -118,12 +119,17 @@ def merged(views: Iterable[Iterable[UpstreamTopic]]) -> list[UpstreamTopic]:
 
     The newest row has the latest leader epoch, and of equal ones the longest list: a new leader epoch begins
     when a reassignment or a cancel drops replicas, and none when replicas are only added.
+
+    Brokers before Kafka 2.8 know no ids. Raises BrokerError if two topics of a name are shown: a broker lags
+    behind a deletion, and the rows do not show which one.
     """
     found: dict[str, UpstreamTopic] = {}
     for view in views:
         for topic in view:
             known = found.setdefault(topic.name, topic)
-            if known.partitions != topic.partitions and known.id == topic.id:
+            if NO_ID not in {known.id, topic.id} and known.id != topic.id:
+                raise BrokerError(f"topic {topic.name} is shown with two ids: it was made anew; try again")
+            if known.partitions != topic.partitions or known.id != topic.id:
                 found[topic.name] = _newest_rows(known, topic)
     return list(found.values())
 
@@ -134,7 +140,8 @@ def _newest_rows(known: UpstreamTopic, other: UpstreamTopic) -> UpstreamTopic:
         if number not in rows or _age(row) > _age(rows[number]):
             rows[number], offline[number] = row, other.offline.get(number, ())
     offline = {number: replicas for number, replicas in offline.items() if replicas}
-    return known._replace(partitions=dict(sorted(rows.items())), offline=offline)
+    topic_id = other.id if known.id == NO_ID else known.id
+    return known._replace(id=topic_id, partitions=dict(sorted(rows.items())), offline=offline)
 
 
 def _age(row: UpstreamPartition) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from backends.client.errors import BrokerError, RequestTimedOutError, Unreachabl
 from backends.upstream.client import ListedBroker
 from backends.upstream.topic_metadata import ask_every_broker, merged, ongoing_moves, polled_topics
 from controller.gateway.events import UpstreamMove, UpstreamPartition, UpstreamTopic
+from controller.model.cluster import NO_ID
 from controller.model.replicas import Replicas
 from protocol.messages.list_partition_reassignments_response import (
     ListPartitionReassignmentsResponse,
@@ -104,6 +105,17 @@ def test_a_topic_that_one_broker_knows_is_in_the_view() -> None:
 def test_the_newest_row_of_a_partition_is_in_the_view(old: UpstreamTopic, new: UpstreamTopic) -> None:
     expected = {"foo": new.partitions[0].replicas}
     assert shown([old], [new]) == shown([new], [old]) == expected
+
+
+def test_a_topic_that_was_made_anew_is_not_mixed_with_the_former_one() -> None:
+    former, new = (view((1,))._replace(id=name * 16) for name in (b"f", b"n"))
+    with pytest.raises(BrokerError, match="topic foo is shown with two ids: it was made anew; try again"):
+        merged([[former], [new]])
+
+
+def test_brokers_that_know_no_ids_count_too() -> None:
+    old, new = view((4, 1), 0)._replace(id=NO_ID), view((1,), 1)._replace(id=b"f" * 16)
+    assert merged([[old], [new]]) == merged([[new], [old]]) == [new]
 
 
 def test_offline_replicas_are_those_of_the_newest_row() -> None:
