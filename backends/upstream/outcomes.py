@@ -5,8 +5,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from backends.client.errors import BrokerError, InDoubtError, UnreachableError
-from common.error_codes import ErrorCode
+from common.error_codes import ErrorCode, error_name
 from common.lists import grouped
+from common.wording import counted
 from controller.messages.effects import Elect, Submit
 from controller.model.errors import Outcome
 from controller.model.replicas import Replicas, TopicPartition
@@ -17,6 +18,7 @@ from protocol.messages.alter_partition_reassignments_request import (
 )
 from protocol.messages.alter_partition_reassignments_response import AlterPartitionReassignmentsResponse
 from protocol.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
+from protocol.messages.elect_leaders_response import ElectLeadersResponse
 
 Answered = tuple[TopicPartition, Replicas | None, Outcome]
 
@@ -70,6 +72,19 @@ def elect_request(rows: Iterable[Elect], timeout_ms: int) -> ElectLeadersRequest
     """Return a request for preferred elections of these partitions."""
     topics = [TopicPartitions(topic, tuple(numbers)) for topic, numbers in grouped(rows).items()]
     return ElectLeadersRequest(0, topics, timeout_ms)
+
+
+def election_failure(response: ElectLeadersResponse) -> str:
+    """Return how many preferred leaders were not elected, and why the first one; empty if all lead now."""
+    if response.error_code:
+        return f"none was elected: {error_name(response.error_code)}"
+    failed = [
+        f"{topic.topic}-{row.partition_id}: {row.error_message or error_name(row.error_code)}"
+        for topic in response.replica_election_results
+        for row in topic.partition_result
+        if row.error_code not in {ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED}
+    ]
+    return f"{counted(len(failed), 'partition')}, first {failed[0]}" if failed else ""
 
 
 class UpstreamCounters:

@@ -18,6 +18,7 @@ from backends.upstream.outcomes import (
     alter_request,
     answers,
     elect_request,
+    election_failure,
     unanswered,
 )
 from common.error_codes import ErrorCode
@@ -57,6 +58,8 @@ class RowSubmitter:
         self._client, self._submit, self._ready = client, submit, ready
         self._rows: deque[Submit] = deque()
         self._elections: dict[Elect, None] = {}
+        self._election_failure = ""
+        """Why the last elections failed; what fails in the same way again is not logged again."""
         self._outstanding: Counter[TopicPartition] = Counter()
         self._watches: list[set[TopicPartition]] = []
         self._work = asyncio.Event()
@@ -126,15 +129,17 @@ class RowSubmitter:
         elections = list(self._elections)[:CHUNK]
         for election in elections:
             del self._elections[election]
-        if elections:
-            try:
-                await self._client.ask(elect_request(elections, int(TIMEOUT_SECONDS * 1000)))
-            except BrokerError as error:
-                log.warning(
-                    "preferred leaders of %s were not elected: %s",
-                    counted(len(elections), "partition"),
-                    error,
-                )
+        if not elections:
+            return
+        try:
+            response = await self._client.ask(elect_request(elections, int(TIMEOUT_SECONDS * 1000)))
+        except BrokerError as error:
+            failure = f"{counted(len(elections), 'partition')}, {error}"
+        else:
+            failure = election_failure(response)
+        if failure and failure != self._election_failure:
+            log.warning("preferred leaders were not elected: %s", failure)
+        self._election_failure = failure
 
 
 def _log_in_doubt(answered: Iterable[Answered]) -> None:

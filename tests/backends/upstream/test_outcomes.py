@@ -6,6 +6,7 @@ from backends.upstream.outcomes import (
     alter_request,
     answers,
     elect_request,
+    election_failure,
     outcome,
     unanswered,
 )
@@ -16,6 +17,11 @@ from protocol.messages.alter_partition_reassignments_response import (
     AlterPartitionReassignmentsResponse,
     ReassignablePartitionResponse,
     ReassignableTopicResponse,
+)
+from protocol.messages.elect_leaders_response import (
+    ElectLeadersResponse,
+    PartitionResult,
+    ReplicaElectionResult,
 )
 from tests.builders import key
 
@@ -91,3 +97,23 @@ def test_the_last_poll_counts_for_the_age() -> None:
     counters.polled(0.5, 1_000)
     counters.polled(0.25, 2_000)
     assert (counters.polls, counters.poll_seconds, counters.last_poll_ms) == (2, 0.75, 2_000)
+
+
+@pytest.mark.parametrize(
+    ("top", "rows", "failure"),
+    [
+        (ErrorCode.NONE, [0, ErrorCode.ELECTION_NOT_NEEDED], ""),
+        (ErrorCode.NOT_CONTROLLER, [], "none was elected: NOT_CONTROLLER"),
+        (
+            ErrorCode.NONE,
+            [0, ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, 999],
+            "2 partitions, first foo-1: PREFERRED_LEADER_NOT_AVAILABLE",
+        ),
+    ],
+)
+def test_elections_that_failed_are_counted_with_the_first_reason(
+    top: ErrorCode, rows: list[int], failure: str
+) -> None:
+    results = [PartitionResult(number, error, None) for number, error in enumerate(rows)]
+    response = ElectLeadersResponse(0, top, [ReplicaElectionResult("foo", results)])
+    assert election_failure(response) == failure

@@ -151,6 +151,15 @@ async def test_elections_share_a_request_and_a_lost_one_is_not_repeated(rig: Rig
     assert len(rig.sent()) == 1
 
 
+async def test_elections_that_fail_in_the_same_way_are_logged_once(
+    rig: Rig, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig.client.answers[ElectLeadersRequest] = lambda *_: ElectLeadersResponse(0, ErrorCode.NOT_CONTROLLER)
+    await rig.add(Elect("foo", 0))
+    await rig.add(Elect("foo", 1))
+    assert caplog.messages == ["preferred leaders were not elected: none was elected: NOT_CONTROLLER"]
+
+
 async def test_the_timeout_of_a_request_is_longer_than_the_upstreams(rig: Rig) -> None:
     rig.submitter.add(Submit("foo", 0, (1,)))
     rig.submitter.add(Elect("foo", 0))
