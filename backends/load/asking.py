@@ -61,8 +61,10 @@ class BrokerFrames:
             await link.close()
 
     async def _link(self, broker: int) -> Link:
-        for number in self._links.keys() - self._state.cluster.brokers.keys():
-            await self._links.pop(number)[1].close()
+        # Taken out at once: several tasks come here while one of them waits for the end of a connection.
+        gone = [self._links.pop(each)[1] for each in self._links.keys() - self._state.cluster.brokers.keys()]
+        for link in gone:
+            await link.close()
         known = self._state.cluster.brokers.get(broker)
         if known is None:
             raise UnreachableError(f"there is no broker {broker}")

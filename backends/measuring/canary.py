@@ -169,6 +169,9 @@ class Canary:
     async def run(self) -> None:
         """See `Probes.run`: probe the brokers in turn."""
         self._often_until = self._clock.now() + LEARN_SECONDS
+        # What was measured before the last stop may be hours old.
+        self._latencies.clear()
+        self._failed.clear()
         try:
             while True:
                 await self._prepare()

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from backends.client.channel import BrokerClient
 from backends.client.errors import BrokerError
 from common.clock import Clock
-from common.error_codes import ErrorCode
+from common.error_codes import ErrorCode, error_name
 from common.lists import grouped
 from controller.cluster.cluster_values import cluster_value
 from controller.gateway.events import Measured
@@ -237,9 +237,7 @@ class ReplicaSizes:
             return True
         if broker not in self._silent:
             self._silent.add(broker)
-            why = (
-                ErrorCode(response.error_code).name if response.error_code else "it names no usable directory"
-            )
+            why = error_name(response.error_code) if response.error_code else "it names no usable directory"
             log.warning(
                 "broker %d does not report its sizes: %s. Stalled steps to it are not detected. "
                 "Allow DescribeLogDirs (Describe on the cluster)", broker, why,

@@ -37,6 +37,8 @@ class TopicConfigs:
         self._client, self._state, self._submit, self._clock = client, state, submit, clock
         self._read_at: dict[str, float] = {}
         """Time of the last read of each relevant topic's configs."""
+        self._failure = ""
+        """Why the last read failed; it is tried again each second, and logged once."""
         self._refused: set[str] = set()
         """Topics whose configs were refused at the last read; each was logged once."""
 
@@ -63,8 +65,11 @@ class TopicConfigs:
             try:
                 await self._read(topics)
             except BrokerError as error:
-                log.info("the configs of %s cannot be read: %s", counted(len(topics), "topic"), error)
+                if str(error) != self._failure:
+                    log.info("the configs of %s cannot be read: %s", counted(len(topics), "topic"), error)
+                self._failure = str(error)
             else:
+                self._failure = ""
                 self._read_at |= dict.fromkeys(topics, now)
 
     async def _read(self, topics: Sequence[str]) -> None:

@@ -208,13 +208,15 @@ def _follow_lost(d: Decision, move: DiskMove, *, has_left: bool) -> None:
 
 def _note_arrival(state: State, move: DiskMove, shown: SeenBroker) -> None:
     """Tell proposals where the replica is now, and what is free, before the next measurement."""
-    log = shown.logs[move.replica.partition_key]
+    log, known = shown.logs[move.replica.partition_key], state.cluster.disks.get(move.broker, ())
+    # In large clusters replicas are not counted: all numbers are 0, and stay so.
+    one = int(any(disk.replicas for disk in known))
     disks = [
         disk._replace(
             usable=now.usable if (now := shown.dirs.get(disk.path)) is not None else disk.usable,
-            replicas=disk.replicas + (disk.path == move.target) - (disk.path == move.source),
+            replicas=disk.replicas + one * ((disk.path == move.target) - (disk.path == move.source)),
         )
-        for disk in state.cluster.disks.get(move.broker, ())
+        for disk in known
     ]
     stored = StoredReplica(move.broker, log.size, log.path)
     state.cluster.measure({}, {move.broker: disks} if disks else {}, {move.replica.partition_key: [stored]})

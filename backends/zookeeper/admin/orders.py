@@ -220,8 +220,8 @@ def unthrottle_event(state: State, keys: Sequence[TopicPartition]) -> AlterConfi
     The value `*` stays, and so do lists that reassignd holds a lease on.
     """
     resources = []
-    for topic in sorted({key.topic for key in keys}):
-        numbers = {str(key.partition) for key in keys if key.topic == topic}
+    for topic, listed in sorted(grouped((key.topic, str(key.partition)) for key in keys).items()):
+        numbers = {*listed}
         changes = [change for name in (LEADER_REPLICAS, FOLLOWER_REPLICAS)
                    if (change := _without(state, topic, name, numbers)) is not None]  # fmt: skip
         if changes:

@@ -228,6 +228,14 @@ def test_an_arrival_is_known_before_the_next_measurement(here: Directories) -> N
     assert cluster.disks[1] == [Disk("/a", CAPACITY, 70, 3), Disk("/b", CAPACITY, 90, 1)]
 
 
+def test_replicas_that_are_not_counted_stay_so(here: Directories) -> None:
+    cluster = here.controller.state.cluster
+    cluster.measure({}, {1: [Disk("/a", CAPACITY, 60, 0), Disk("/b", CAPACITY, 100, 0)]}, {})
+    here.order(("foo-0", 1, "/b"))
+    here.settle()
+    assert [disk.replicas for disk in cluster.disks[1]] == [0, 0]
+
+
 WISHES = st.lists(
     st.tuples(st.sampled_from(FOUR), st.sampled_from((1, 2, 3)), st.sampled_from(DIRS[1:])),
     max_size=12,
