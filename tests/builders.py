@@ -100,14 +100,10 @@ PLAIN = (dict, set, list, int, str, type(None))
 
 
 def contents(state: State) -> dict[str, object]:
-    """Return the plain fields of the owners that records change, without revisions."""
+    """Return the plain fields of the owners that records change."""
     owners = (state.cluster, state.orders, state.gateway, state.settings, state.throttle, state.tasks)
     values = {each.name: getattr(owner, each.name) for owner in owners for each in fields(owner)}
-    return {
-        name: value
-        for name, value in values.items()
-        if name != "metadata_revision" and isinstance(value, PLAIN)
-    }
+    return {name: value for name, value in values.items() if isinstance(value, PLAIN)}
 
 
 class InMemoryController:

@@ -84,8 +84,6 @@ class ClusterState:
     """Sizes have been measured since the start."""
     disks: dict[int, Sequence[Disk]] = field(default_factory=dict)
     """By broker."""
-    metadata_revision: int = 0
-    """Incremented whenever Metadata responses may change. Caches use it as their key."""
 
     def partition(self, topic: str, index: int) -> Partition | None:
         """The partition, or None when the topic or the index is unknown."""
@@ -106,13 +104,11 @@ class ClusterState:
         """Insert or replace the registration."""
         self.brokers[record.id] = record
         self.valid_lists.clear()
-        self.metadata_revision += 1
 
     def delete_broker(self, broker: int) -> None:
         """Remove the registration, which exists."""
         del self.brokers[broker]
         self.valid_lists.clear()
-        self.metadata_revision += 1
 
     def check_replicas(self, replicas: Replicas) -> Outcome:
         """Check that the list is not empty and names only registered brokers, none of them twice.
@@ -154,7 +150,6 @@ class ClusterState:
         """The broker is not alive any more."""
         self.live.discard(broker)
         self.shutting_down.discard(broker)
-        self.metadata_revision += 1
 
     def shut_down(self, broker: int) -> None:
         """The broker is about to stop: nothing new is placed on it."""
@@ -233,7 +228,6 @@ class ClusterState:
         if record.id != NO_ID:
             self.topic_names[record.id] = record.name
         self.partitions.setdefault(record.name, [])
-        self.metadata_revision += 1
 
     def delete_topic(self, name: str) -> None:
         """Remove the topic, which exists and has no partitions any more."""
@@ -241,7 +235,6 @@ class ClusterState:
         self.dropping.pop(name, None)
         self.topic_names.pop(topic.id, None)
         self.partitions.pop(name, None)
-        self.metadata_revision += 1
 
     def put_partition(self, record: Partition) -> Partition | None:
         """Insert or replace the partition. Return the one before, if any."""
@@ -253,7 +246,6 @@ class ClusterState:
             before = partitions[record.partition]
             self.adding -= len(before.adding)
             partitions[record.partition] = record
-        self.metadata_revision += 1
         if record.leader == NO_LEADER:
             self.offline.add(key)
         else:
@@ -279,7 +271,6 @@ class ClusterState:
                 partitions.append(record)
             else:
                 yield record
-        self.metadata_revision += 1
 
     def end_steps(self, topic: str, records: Iterable[Partition]) -> Iterator[Partition]:
         """Replace partitions in sync whose steps have ended, which takes less time; yield the others."""
@@ -291,7 +282,6 @@ class ClusterState:
             else:
                 self.adding -= len(partitions[number].adding)
                 partitions[number] = record
-        self.metadata_revision += 1
 
     def delete_partition(self, key: TopicPartition) -> None:
         """Remove the partition. They are deleted with their topic, the highest index first."""
@@ -302,7 +292,6 @@ class ClusterState:
         self.failed.pop(key, None)
         self.sizes.pop(key, None)
         self.stored.pop(key, None)
-        self.metadata_revision += 1
 
     # ---- deletions -----------------------------------------------------------------------------------------
 

@@ -264,9 +264,9 @@ class GatewayState:
             del self.cordon_refusals[broker]
 
     def confirm_throttle(self, resource: Resource, values: Mapping[str, str] | None) -> None:
-        """Remember that the resource has the throttle that it should have; None.
+        """Remember the throttle that was confirmed for the resource.
 
-        It has not, or should have none.
+        `values` is None if it does not have the throttle that it should have, or should have none.
         """
         if values is None:
             self.confirmed_throttles.pop(resource, None)

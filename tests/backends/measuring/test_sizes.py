@@ -201,6 +201,7 @@ async def test_an_adding_replica_missing_from_an_answer_has_no_bytes(rig: Rig) -
         (DescribeLogDirsResponse(), "it names no usable directory"),
         (DescribeLogDirsResponse(results=[DescribeLogDirsResult(56, "/a")]), "it names no usable directory"),
         (DescribeLogDirsResponse(error_code=31), "CLUSTER_AUTHORIZATION_FAILED"),
+        (DescribeLogDirsResponse(error_code=999), "error 999"),
     ],
 )
 async def test_an_unauthorized_answer_leaves_sizes_unknown_and_is_logged_once(
