@@ -172,9 +172,13 @@ class Suite:
 
     def _has_room(self, part: Part) -> bool:
         """Whether the part may run its brokers. The last parts share the cores, which would be idle else."""
-        others = (*self._waiting, *(each.part for each in self._running))
-        most = self._computing if all(each.real for each in others) else max(1, self._computing // 2)
+        most = self._computing if all(each.real for each in self._open) else max(1, self._computing // 2)
         return not part.real or sum(each.part.real for each in self._running) < most
+
+    @property
+    def _open(self) -> list[Part]:
+        """The parts that wait or run."""
+        return [*self._waiting, *(each.part for each in self._running)]
 
     def _cores_of(self, part: Part) -> Collection[int]:
         """The cores of a part that is to start.
@@ -182,8 +186,7 @@ class Suite:
         As long as there are brokers, half of the cores are theirs alone: a broker that waits some seconds for
         a processor is fenced, and a client that does leaves its group.
         """
-        others = (*self._waiting, *(each.part for each in self._running))
-        shared = part.real or not any(each.real for each in others)
+        shared = part.real or not any(each.real for each in self._open)
         return self._cores if shared else self._cores[len(self._cores) // 2 :]
 
     def _end(self, ended: Running) -> None:

@@ -78,6 +78,11 @@ def listed(
             yield topic, rows
 
 
+def is_under_way(state: State, key: TopicPartition) -> bool:
+    """Return whether the partition is being reassigned, here or by others, or is queued."""
+    return key in state.orders.reassignments or key in state.gateway.external or key in state.orders.pending
+
+
 def listed_topics(state: State) -> list[str]:
     """Return the topics with an ongoing reassignment, in the order of the first acceptance.
 

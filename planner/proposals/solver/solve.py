@@ -455,15 +455,18 @@ class Solver:
         fixed, states = self._fixed_leaders(), table.state[table.free]
         if not self._goal.even_leaders:
             return taken_over(lists, sets, states, fixed)
-        demoted = np.isin(table.brokers, sorted(self._goal.demote))
-        leaders, _ = even_leaders(lists, sets, states, fixed, self._able, demoted)
+        leaders, _ = even_leaders(lists, sets, states, fixed, self._able, self._demoted)
         return leaders
+
+    @property
+    def _demoted(self) -> Flags:
+        demoted: Flags = np.isin(self._problem.table.brokers, sorted(self._goal.demote))
+        return demoted
 
     @property
     def _able(self) -> Flags:
         """The brokers that leaders are evened out over."""
-        able: Flags = self._layout.receives & ~np.isin(self._problem.table.brokers, sorted(self._goal.demote))
-        return able
+        return self._layout.receives & ~self._demoted
 
     def _fixed_leaders(self) -> Ints:
         """Return how many of the partitions that may not change each broker leads."""
@@ -474,8 +477,7 @@ class Solver:
     def _finish(self, lists: Ints, placed: Placed, widened: int) -> Solution:
         """Choose the leaders and the order of the lists."""
         sets = placed.sets
-        table = self._problem.table
-        demoted = np.isin(table.brokers, sorted(self._goal.demote))
+        table, demoted = self._problem.table, self._demoted
         leaders = self._leaders(lists, sets)
         bounds, notes = (placed.bound, placed.bytes_bound), tuple(self._notes)
         if not self._goal.demote:

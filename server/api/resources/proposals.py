@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from controller.model.cluster import TopicPartition
 from controller.model.disks import LOOK_SECONDS
 from controller.model.plan import Entry, Plan, read_plan
 from controller.state.state import State
+from controller.views.reassignments import is_under_way
 from server.api.resources import snapshot
 from server.api.resources.disk_moves import WantedMoves, order_of
 from server.api.resources.jobs import Accepted, JobOptions, submit_entries
@@ -166,21 +167,21 @@ async def submit_kept(call: Call, kept: Kept, options: JobOptions) -> Response:
             raise HttpError(409, f"Proposal {kept.id} changes nothing.")
         if kept.disks is not None:
             return await _submit_moves(call, kept, options)
-        await call.refresh()
-        entries = await call.off_loop.run(checked_entries, state, kept) if kept.changes_anything else None
         exclude, allow = (
             kept.drain - state.settings.excluded_brokers,
             kept.add & state.settings.excluded_brokers,
         )
-        await alter_excluded(call, exclude, allow)
-        notes = await follow_cordons(call, exclude, allow)
-        if entries is None or kept.figures is None:
-            return _without_job(notes)
+        figures = kept.figures
+        if figures is None or not figures.partitions:
+            return _without_job(await _place(call, exclude, allow))
+        await call.refresh()
+        entries = await call.off_loop.run(checked_entries, state, kept)
+        notes = await _place(call, exclude, allow)
         try:
             if exclude or allow:
                 # Kafka may have taken seconds to cordon, in which others move partitions.
                 entries = await call.off_loop.run(checked_entries, state, kept)
-            elects = replace(options, elect=options.elect or kept.figures.elects)
+            elects = replace(options, elect=options.elect or figures.elects)
             kept.job, answer = await submit_entries(call, entries, elects, notes)
         except HttpError:
             await alter_excluded(call, allow, exclude)
@@ -188,6 +189,12 @@ async def submit_kept(call: Call, kept: Kept, options: JobOptions) -> Response:
         if kept.job is None:
             await alter_excluded(call, allow, exclude)
         return answer
+
+
+async def _place(call: Call, exclude: Collection[int], allow: Collection[int]) -> list[str]:
+    """Change the excluded brokers; return a line for each one where Kafka does not follow."""
+    await alter_excluded(call, exclude, allow)
+    return await follow_cordons(call, exclude, allow)
 
 
 async def _submit_moves(call: Call, kept: Kept, options: JobOptions) -> Response:
@@ -345,7 +352,7 @@ def checked_entries(state: State, kept: Kept) -> list[Entry]:
         partition, key = state.cluster.partition(topic, number), TopicPartition(topic, number)
         if partition is None or partition.current != tuple(replicas):
             raise HttpError(409, f"{topic}-{number} has changed since the proposal; propose again.")
-        if key in state.orders.reassignments or key in state.gateway.external or key in state.orders.pending:
+        if is_under_way(state, key):
             raise HttpError(409, f"{topic}-{number} is being reassigned or queued; wait for the end.")
     entries, faults = read_plan(parse(bytes(kept.plan))), Faults()
     check_plan(state, [*entries], faults)

@@ -12,6 +12,7 @@ from controller.model.limits import UNLIMITED
 from controller.model.plan import Entries, Entry, Plan, examine_plan
 from controller.state.state import State
 from controller.views.jobs import obstacles
+from controller.views.reassignments import is_under_way
 from server.api.resources.snapshot import rows
 from server.api.shared.answers import encoded_lines
 from server.api.shared.call import Call, Endpoint
@@ -127,7 +128,8 @@ async def review(call: Call, options: ReviewOptions) -> Review:
         entries = await checked(call, *await call.read_body(read, MAX_BYTES))
         head = await call.compute(len(entries), _head, call.state, entries, bandwidth, rates)
         answer = await call.while_connected(slots.forecast(lambda: _request(call, head)))
-    under_way = sum(_is_under_way(call.state, entry) for entry in entries)
+    keys = (TopicPartition(entry.topic, entry.partition) for entry in entries)
+    under_way = sum(is_under_way(call.state, key) for key in keys)
     changed = {
         "brokers": [_broker(row) for row in answer["brokers"]],
         "limits": {name.upper(): limit for name, limit in answer["limits"].items() if limit < UNLIMITED},
@@ -161,11 +163,6 @@ async def _request(call: Call, head: bytes) -> AsyncIterator[bytes]:
     cluster = rows(services.cluster_id(), call.state, services.sizes, services.load)
     async for piece in encoded_lines(cluster):
         yield piece
-
-
-def _is_under_way(state: State, entry: Entry) -> bool:
-    key = TopicPartition(entry.topic, entry.partition)
-    return key in state.orders.reassignments or key in state.orders.pending or key in state.gateway.external
 
 
 def _broker(row: dict[str, Any]) -> dict[str, Any]:
