@@ -23,7 +23,7 @@ from common.address import Address
 from common.backoff import RETRY_SECONDS, Backoff
 from common.clock import Clock, RealClock, wall_clock
 from common.off_loop import WorkerThread
-from common.tasks import cancel, spawn
+from common.tasks import cancel, spawn, spawn_lasting
 from controller.ports import StoreLostError
 from reassignd.config import command_config
 from reassignd.config.errors import CommandError
@@ -123,7 +123,7 @@ class ZookeeperRuntime:
         publish(STANDBY)
         self._tasks = [
             spawn(self._run_elections(), "elections"),
-            spawn(self._live_brokers.follow(), "brokers"),
+            spawn_lasting(self._live_brokers.follow, "brokers", self._clock),
         ]
         self._watchdog.start()
 

@@ -34,7 +34,7 @@ from backends.zookeeper.znodes import paths
 from backends.zookeeper.znodes.fields import Rejections
 from common.clock import Clock, wall_clock
 from common.error_codes import ErrorCode
-from common.tasks import cancel, spawn
+from common.tasks import cancel, spawn_lasting
 from common.wording import counted
 from common.zones import host_zone
 from controller.messages.event import Event, Reply
@@ -225,14 +225,16 @@ class ControllerTerm:
         Raises ZookeeperError, DriverStoppedError.
         """
         await self.backend.start()
-        tasks = {
-            "preferred-leaders": rebalance_periodically(self, self._settings, self._clock),
-            "sizes": self.sizes.run(),
-            "stalls": self._stalls.run(self._clock, self.submit),
-            "disk-moves": self._disks.run(),
-            "pace": self._pace.run(),
+        works: dict[str, Work] = {
+            "preferred-leaders": partial(rebalance_periodically, self, self._settings, self._clock),
+            "sizes": self.sizes.run,
+            "stalls": partial(self._stalls.run, self._clock, self.submit),
+            "disk-moves": self._disks.run,
+            "pace": self._pace.run,
         }
-        self._tasks = [spawn(_until_stopped(work), name) for name, work in tasks.items()]
+        self._tasks = [
+            spawn_lasting(partial(_until_stopped, work), name, self._clock) for name, work in works.items()
+        ]
 
     async def stop(self) -> None:
         """Stop all communication with brokers."""
@@ -241,10 +243,13 @@ class ControllerTerm:
         await self.backend.stop()
 
 
-async def _until_stopped(work: Coroutine[Any, Any, None]) -> None:
+Work = Callable[[], Coroutine[Any, Any, None]]
+
+
+async def _until_stopped(work: Work) -> None:
     """Run the work. The end of the driver ends it without an error: others report that."""
     with suppress(DriverStoppedError):
-        await work
+        await work()
 
 
 async def rebalance_periodically(controller: Submitter, settings: Settings, clock: Clock) -> None:

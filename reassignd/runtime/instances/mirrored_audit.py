@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
@@ -21,7 +22,7 @@ from backends.state_topic.topic import StateTopicError
 from common.backoff import RETRY_RARELY_SECONDS
 from common.clock import Clock
 from common.off_loop import WorkerThread
-from common.tasks import cancel, spawn
+from common.tasks import cancel, spawn_lasting
 from controller.model.audit import AuditEntry
 from controller.ports import Store
 from protocol.record_batch import BatchRecord
@@ -72,7 +73,8 @@ class TopicAudit:
     async def run(self) -> None:
         """Mirror the topic, and trim the mirror, until cancelled."""
         age = AgeClock(self._trimmed.retention.milliseconds, self._clock)
-        trimming = spawn(self._trimmed.trim_periodically(age, self._clock), "trimming of the audit log")
+        trim = partial(self._trimmed.trim_periodically, age, self._clock)
+        trimming = spawn_lasting(trim, "trimming of the audit log", self._clock)
         try:
             await self._follow()
         finally:

@@ -24,7 +24,7 @@ from common.address import Address
 from common.backoff import RETRY_LATER_SECONDS, Backoff
 from common.clock import BootClock, Clock, within
 from common.off_loop import WorkerThread
-from common.tasks import cancel, spawn
+from common.tasks import cancel, spawn, spawn_lasting
 from common.wording import counted
 from controller.modes import GATEWAY
 from controller.ports import StoreLostError
@@ -121,10 +121,11 @@ class InstancesRuntime:
             raise refused(error, self._settings.listener, "listener") from error
         self._own_address = await self._network.open()
         self._publication.show(HttpContent("no instance is active yet"))
-        self._tasks = [spawn(self._run_terms(), "terms"), spawn(self._follow_brokers(), "brokers")]
-        self._tasks += [
-            spawn(self._audit.run(), "audit log"),
-            spawn(self._connection.watch_topic(), "state topic"),
+        self._tasks = [
+            spawn(self._run_terms(), "terms"),
+            spawn_lasting(self._follow_brokers, "brokers", self._clock),
+            spawn_lasting(self._audit.run, "audit log", self._clock),
+            spawn_lasting(self._connection.watch_topic, "state topic", self._clock),
         ]
         while not await within(self._clock, RETRY_LATER_SECONDS, self._ready):
             if self._follower.unreadable is not None and not self._known:
