@@ -67,6 +67,11 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def pytest_keyboard_interrupt() -> None:
+    """Name the test that runs. The suite interrupts a part that takes too long."""
+    sys.stderr.write(f"\ninterrupted in {os.environ.get('PYTEST_CURRENT_TEST', 'no test')}\n")
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport() -> Iterator[None]:
     """Collect no garbage while a failure is reported.

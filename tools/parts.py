@@ -39,8 +39,9 @@ UNIT = "not whole and not spark and not tour"
 REAL = ("tests/upstream", "tests/zookeeper", "tests/clients")
 """Tests with Kafka, ZooKeeper and Kafka's clients."""
 
-PATIENT = f"{PYTEST} --timeout 600"
-"""A session's clusters start within the time of its first test, and other lanes start theirs at that time."""
+PATIENT = f"{PYTEST} --timeout 600 --maxfail 20"
+"""A session's clusters start within the time of its first test, and other lanes start theirs at that time.
+Without its cluster, each further test would fail after minutes: twenty failures are enough to see that."""
 
 NO_TOURS = "--ignore tests/clients/secured --ignore tests/clients/test_other_clients.py"
 """They import clients that the tours do not need, and that only `all` installs."""

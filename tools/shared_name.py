@@ -21,7 +21,7 @@ class SharedName:
         self._name, self._hosts, self._ports = name, hosts, ports
         self._turns = itertools.count()
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, name="shared name")
+        self._thread = threading.Thread(target=self._run, name="shared name", daemon=True)
         self._listening = threading.Event()
         self._stopped = asyncio.Event()
 

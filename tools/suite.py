@@ -3,8 +3,9 @@
 A part is a command. It starts when the parts that it needs have passed and a lane is free. There are as many
 lanes as cores; `--beside N` gives N more to parts that mostly wait. One line says how each part ended, how
 long it took, and how much processor time it and the processes that it waited for have used. The output of a
-part is in `build/suite/PART.log`; that of a part that failed is printed, too. The exit code is 1 if a part
-failed. Ctrl-C ends all parts.
+part is in `build/suite/PART.log`; that of a part that failed is printed, too. A part that runs too long is
+interrupted, and has failed. The exit code is 1 if a part failed. Ctrl-C ends all parts, and prints the last
+lines of each.
 """
 
 import argparse
@@ -29,6 +30,11 @@ LOGS = ROOT / "build" / "suite"
 POLL_SECONDS = 0.1
 GRACE_SECONDS = 20
 """Time for tests to end the processes that they started."""
+LIMIT_SECONDS = 40 * 60
+"""Longest time of a part. None takes half of it. The other parts still end within the time that continuous
+integration gives all of them."""
+LAST_LINES = 60
+"""Lines printed of each part that is interrupted."""
 
 COUNT = re.compile(r"(\d+) (passed|failed|skipped|errors?)\b")
 SKIPPED = re.compile(r"^SKIPPED \[\d+\] [^ ]+ (.*)$", re.MULTILINE)
@@ -45,6 +51,8 @@ class Running:
         self._code: int | None = None
         self.cpu_seconds = 0.0
         """Processor time, of a part that has ended."""
+        self.overdue = False
+        """Whether it was interrupted because it took too long."""
         program, *arguments = shlex.split(part.command)
         beside = str(Path(sys.executable).parent)
         found = sys.executable if program == "python" else shutil.which(program, path=beside)
@@ -74,6 +82,14 @@ class Running:
             self._code = self._process.poll()
             self.cpu_seconds = _cpu_seconds() - before
         return self._code
+
+    def keep_to(self, seconds: float) -> None:
+        """Interrupt the part when it has run that long, and kill it some time later."""
+        if self.seconds > seconds + GRACE_SECONDS:
+            self.kill()
+        elif self.seconds > seconds and not self.overdue:
+            self.overdue = True
+            self.interrupt()
 
     def interrupt(self) -> None:
         """Ask the processes of the part to end, as Ctrl-C does."""
@@ -119,11 +135,16 @@ def _cpu_seconds() -> float:
 class Suite:
     """The parts that wait, run, have passed and have failed."""
 
-    def __init__(self, parts: Sequence[Part], lanes: int, beside: int = 0) -> None:
+    def __init__(
+        self, parts: Sequence[Part], lanes: int, beside: int = 0, limit: float = LIMIT_SECONDS
+    ) -> None:
         self._waiting = list(parts)
         self._computing = lanes
         """How many parts that do not mostly wait run at a time."""
         self._lanes = lanes + beside
+        self._limit = limit
+        self.interrupted = False
+        """Set by a signal: all parts are to end."""
         self._cores = _own_cores()
         self._free = [*range(self._lanes)]
         self._running: list[Running] = []
@@ -133,10 +154,15 @@ class Suite:
         self._counts = dict.fromkeys(("passed", "failed", "skipped"), 0)
 
     def run(self) -> bool:
-        """Run all parts. Return whether all passed."""
+        """Run all parts, until `interrupted` is set. Return whether all passed."""
         started = time.monotonic()
         while self._waiting or self._running:
+            if self.interrupted:
+                self._stop()
+                return False
             self._start()
+            for each in self._running:
+                each.keep_to(self._limit)
             for each in [each for each in self._running if each.ended() is not None]:
                 self._running.remove(each)
                 self._free.append(each.lane)
@@ -145,8 +171,10 @@ class Suite:
         self._report(time.monotonic() - started)
         return not self._failed
 
-    def stop(self) -> None:
-        """End the parts that run, politely at first."""
+    def _stop(self) -> None:
+        """End the parts that run, politely at first. Print what ran and for how long, then its last lines."""
+        running = ", ".join(f"{each.part.name} ({each.seconds:.0f} s)" for each in self._running)
+        print(f"interrupted in {running or 'no part'}", flush=True)
         for each in self._running:
             each.interrupt()
         deadline = time.monotonic() + GRACE_SECONDS
@@ -154,6 +182,8 @@ class Suite:
             time.sleep(POLL_SECONDS)
         for each in self._running:
             each.kill()
+            lines = each.output.rstrip().splitlines()[-LAST_LINES:]
+            print("\n".join([f"----- {each.part.name}: {each.part.command}", *lines, "-----"]), flush=True)
 
     def _start(self) -> None:
         names = {each.name for each in self._waiting} | {each.part.name for each in self._running}
@@ -196,12 +226,14 @@ class Suite:
             self._counts["failed" if what.startswith("error") else what] += int(number)
         said = "  " + ", ".join(f"{number} {what}" for number, what in counts) if counts else ""
         self._skipped |= {*SKIPPED.findall(output)}
-        passed = ended.ended() == 0
+        passed = ended.ended() == 0 and not ended.overdue
         if passed:
             self._passed.add(name)
         else:
             self._failed.append(name)
             print(f"----- {name}: {ended.part.command}\n{output.rstrip()}\n-----")
+        if ended.overdue:
+            print(f"{name} was interrupted: it ran longer than {self._limit:.0f} s")
         times = f"{ended.seconds:5.0f} s {ended.cpu_seconds:5.0f} CPU s"
         print(f"{'ok    ' if passed else 'FAILED'} {times}  {name}{said}", flush=True)
 
@@ -232,16 +264,19 @@ def main() -> int:
     if arguments.part:
         parts = [part._replace(needs=()) for part in parts if part.name in arguments.part]
     LOGS.mkdir(parents=True, exist_ok=True)
-    # A shell that runs this in the background has it ignore SIGINT, which all children would inherit.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     suite = Suite(parts, arguments.lanes, arguments.beside)
-    try:
-        return 0 if suite.run() else 1
-    except KeyboardInterrupt:
-        suite.stop()
+
+    def interrupt(*_: object) -> None:
+        suite.interrupted = True
+
+    # A shell that runs this in the background has it ignore SIGINT, which all children would inherit.
+    signal.signal(signal.SIGINT, interrupt)
+    signal.signal(signal.SIGTERM, interrupt)
+    passed = suite.run()
+    if suite.interrupted:
         print("interrupted", file=sys.stderr)
         return 130
+    return 0 if passed else 1
 
 
 if __name__ == "__main__":

@@ -132,7 +132,10 @@ class TermWriter:
         return done
 
     async def run(self) -> None:
-        """Write until `close` and all commits are written. Raises StoreLostError when the term is lost."""
+        """Write until `close` and all commits are written. Raises StoreLostError when the term is lost.
+
+        However it ends, the commits that are not written fail.
+        """
         try:
             while not (self._closing and not self._waiting):
                 if not self._waiting and not await within(self._clock, self._timings.beat, self._wake):
@@ -146,9 +149,14 @@ class TermWriter:
                 await self._append([structs.replace(self._claim, released=True).encode()])
         except FencedError as error:
             self._lost = StoreLostError(str(error))
-            self._lease.end()
-            self._fail_all()
             raise self._lost from error
+        except BaseException as error:
+            self._lost = StoreLostError(f"the writer of the state topic has ended: {error!r}")
+            raise
+        finally:
+            if self._lost is not None:
+                self._lease.end()
+                self._fail_all(self._lost)
 
     def close(self, *, release: bool = False) -> None:
         """Accept no more commits; `run` ends when the waiting ones are written.
@@ -173,7 +181,7 @@ class TermWriter:
             else:
                 for batch in batches:
                     await self._append(batch)
-        except FencedError:
+        except BaseException:
             self._waiting.extendleft(reversed(group))
             raise
         for commit in group:
@@ -223,10 +231,10 @@ class TermWriter:
         # Only batches extend the lease, because only batches are read by standbys.
         self._lease.renew(answered.sent)
 
-    def _fail_all(self) -> None:
+    def _fail_all(self, reason: StoreLostError) -> None:
         for commit in self._waiting:
             if not commit.done.done():
-                commit.done.set_exception(self._lost or StoreLostError())
+                commit.done.set_exception(reason)
         self._waiting.clear()
 
 

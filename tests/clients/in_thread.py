@@ -3,14 +3,20 @@
 import threading
 from typing import Self
 
+END_SECONDS = 120
+"""Limit for the thread to end. The clients in it wait for a broker for up to 60 s."""
+
 
 class InThread:
-    """Runs `_run` in a thread during the `with` block, until `_stop` is set."""
+    """Runs `_run` in a thread during the `with` block, until `_stop` is set.
+
+    Raises TimeoutError if the thread does not end after the block.
+    """
 
     def __init__(self, name: str) -> None:
         self.errors: list[BaseException] = []
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=name)
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -18,7 +24,9 @@ class InThread:
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
-        self._thread.join()
+        self._thread.join(END_SECONDS)
+        if self._thread.is_alive():
+            raise TimeoutError(f"the thread {self._thread.name} did not end within {END_SECONDS} s")
 
     def _run(self) -> None:
         raise NotImplementedError

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 import pytest
-import uvloop
+
+from tests.uvloop_loop import new_uvloop
 
 ON_BOTH = {"test_adversity", "test_listener"}
 
@@ -14,5 +15,5 @@ def pytest_asyncio_loop_factories(
 ) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
     loops: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {"asyncio": asyncio.new_event_loop}
     if item.path.stem in ON_BOTH:
-        loops["uvloop"] = uvloop.new_event_loop
+        loops["uvloop"] = new_uvloop
     return loops

@@ -84,16 +84,26 @@ def test_the_last_parts_with_real_brokers_share_the_lanes(tmp_path: Path) -> Non
 
 def test_a_signal_ends_all_parts(tmp_path: Path) -> None:
     started = tmp_path / "started"
-    waiting = f"sh -c ': > {started}; exec sleep 600'"
+    waiting = f"sh -c 'echo the last words; : > {started}; exec sleep 600'"
     program = "from tools import suite, parts; import sys; "
     program += f"suite.SUITES['unit'] = [parts.Part('waits', {waiting!r})]; sys.exit(suite.main())"
-    process = subprocess.Popen(
-        [sys.executable, "-c", program, "unit"], cwd=ROOT, stderr=subprocess.PIPE, text=True
-    )
+    command, piped = [sys.executable, "-c", program, "unit"], subprocess.PIPE
+    process = subprocess.Popen(command, cwd=ROOT, stdout=piped, stderr=piped, text=True)
     wait_until(started.exists, lambda: "the part")
     os.kill(process.pid, signal.SIGTERM)
-    assert process.communicate()[1] == "interrupted\n"
+    output, errors = process.communicate()
+    assert errors == "interrupted\n"
     assert process.returncode == 130
+    assert re.match(r"interrupted in waits \(\d+ s\)\n----- waits: sh .*\nthe last words\n", output)
+
+
+def test_a_part_that_runs_too_long_is_interrupted_and_has_failed(capfd: pytest.CaptureFixture[str]) -> None:
+    waits = Part("waits", "sh -c 'trap \"echo why; kill $!; exit 0\" INT; sleep 600 & wait'")
+    assert not Suite([waits, says("other", "1 passed")], 2, limit=1).run()
+    output = capfd.readouterr().out
+    assert "\nwhy\n" in output
+    assert "waits was interrupted: it ran longer than 1 s" in output
+    assert "1 passed, 0 failed" in output
 
 
 def test_each_folder_of_tests_is_in_a_part() -> None:

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
-import uvloop
 
 from backends.upstream.client import UpstreamClient
 from common.address import Address
@@ -14,6 +13,7 @@ from tests.clients.java_programs import JavaAdmin
 from tests.clients.servers import Server
 from tests.clients.unclosed_sockets import ignore_unclosed_sockets, ignore_unclosed_sockets_at_exit
 from tests.reassignd.shell import Shell
+from tests.uvloop_loop import new_uvloop
 from tools.kafka_cluster import KafkaCluster, running_kafka
 from tools.kafka_settings import SMALL_FETCHES, SOON_FENCED, Spec
 from tools.processes import Reassignd
@@ -29,7 +29,7 @@ ANY_BROKER_MAY_STOP = {
 
 def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
     """Use the event loop of the server."""
-    return {"uvloop": uvloop.new_event_loop}
+    return {"uvloop": new_uvloop}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.errors import KafkaError
 
+from tests.clients.in_thread import END_SECONDS
 from tests.clients.java_programs import AdminError, JavaAdmin, Tools
 from tests.clients.tool import Tool
 from tests.clients.tours import CLIENTS, expected, tour
@@ -35,7 +36,7 @@ class Orders:
         """An error that no client should have."""
         self._pause = 0.0
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=topic)
+        self._thread = threading.Thread(target=self._run, name=topic, daemon=True)
 
     def start(self, within: float) -> None:
         """Give at most MOST orders within about this many seconds."""
@@ -45,7 +46,9 @@ class Orders:
     def stop(self) -> None:
         """Finish the order that was begun, and end."""
         self._stop.set()
-        self._thread.join()
+        self._thread.join(END_SECONDS)
+        if self._thread.is_alive():
+            raise TimeoutError(f"{self.topic}: the last order was not answered within {END_SECONDS} s")
 
     def _run(self) -> None:
         try:

@@ -21,6 +21,7 @@ from backends.state_topic.writer import (
     WriteCounts,
 )
 from common.clock import ManualClock
+from common.tasks import cancel
 from controller.model.cluster import Change, Deleted, Paused, Pending, Record, TopicPartition
 from controller.ports import StoreLostError
 from protocol.record_batch import BatchRecord
@@ -130,6 +131,27 @@ async def test_a_newer_epoch_ends_the_term_and_fails_all_commits() -> None:
         assert not rig.lease.valid
         for commit in [*commits, rig.commit(row("b"))]:
             assert isinstance(commit.exception(), StoreLostError)
+
+
+async def test_an_unexpected_error_ends_the_term_and_fails_all_commits() -> None:
+    rig = Rig(AttributeError("of a fault"))
+    commits = [rig.commit(row("a")), rig.commit(row("b"))]
+    task = asyncio.create_task(rig.writer.run())
+    await rig.clock.advance(0)
+    assert isinstance(task.exception(), AttributeError)
+    for commit in [*commits, rig.commit(row("c"))]:
+        with pytest.raises(StoreLostError, match="of a fault"):
+            await commit
+    assert not rig.lease.valid
+
+
+async def test_a_writer_that_is_cancelled_fails_the_commits_that_wait() -> None:
+    rig = Rig(*[LOST] * 20)
+    commit = rig.commit(row("a"))
+    task = asyncio.create_task(rig.writer.run())
+    await rig.clock.advance(0.2)
+    await cancel(task)
+    assert isinstance(commit.exception(), StoreLostError)
 
 
 async def test_an_answer_after_the_lease_has_lapsed_ends_the_term() -> None:

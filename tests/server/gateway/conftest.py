@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Callable, Mapping
 
-import uvloop
+from tests.uvloop_loop import new_uvloop
 
 
 def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
     """Use uvloop, as the server does."""
-    return {"uvloop": uvloop.new_event_loop}
+    return {"uvloop": new_uvloop}
