@@ -227,7 +227,7 @@ async def made(cluster: KafkaCluster, client: UpstreamClient) -> State:
 
 def commit(consumer: KafkaConsumer, records: int) -> None:
     """Commit as the offset of a group what was written to the topic `small`."""
-    consumer.commit({TopicPartition("small", 0): OffsetAndMetadata(records, "", -1)})
+    consumer.commit({TopicPartition("small", 0): OffsetAndMetadata(records, "", -1)}, timeout_ms=60_000)
 
 
 async def compare(

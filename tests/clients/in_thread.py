@@ -3,8 +3,8 @@
 import threading
 from typing import Self
 
-END_SECONDS = 120
-"""Limit for the thread to end. The clients in it wait for a broker for up to 60 s."""
+END_SECONDS = 150
+"""Limit for the thread to end. The clients in it wait for a broker for up to 60 s, and then to close."""
 
 
 class InThread:

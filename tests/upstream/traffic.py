@@ -3,14 +3,13 @@
 import time
 from typing import Any
 
-from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import KafkaConsumer, KafkaProducer
 
 from tests.clients.in_thread import InThread
+from tests.clients.reading import NEW_METADATA, READ_SECONDS, read_to_end
 
 Numbers = dict[int, list[int]]
 """The numbers of the records of each partition, in order."""
-
-READ_SECONDS = 60
 
 
 class Traffic(InThread):
@@ -72,7 +71,7 @@ class Traffic(InThread):
         except Exception as error:  # noqa: BLE001 (the test thread raises it)
             self.errors.append(error)
         finally:
-            producer.close()
+            producer.close(READ_SECONDS)
 
     def _send(self, producer: Any, partition: int, number: int) -> None:
         sent = producer.send(self._topic, number.to_bytes(8, "big") + self._padding, partition=partition)
@@ -80,32 +79,15 @@ class Traffic(InThread):
         sent.add_errback(self.errors.append)
 
 
-def number_of(record: Any) -> int:
+def number_of(value: bytes) -> int:
     """Return the number of a record that `Traffic` has sent."""
-    return int.from_bytes(record.value[:8], "big")
+    return int.from_bytes(value[:8], "big")
 
 
 def read_back(bootstrap: str, topic: str, partitions: int, **security: Any) -> Numbers:
-    """Read all records of the topic. Raises TimeoutError if the end is not reached in READ_SECONDS."""
-    consumer = KafkaConsumer(bootstrap_servers=bootstrap, **security)
-    numbers: Numbers = {partition: [] for partition in range(partitions)}
-    try:
-        partitions_to_read = [TopicPartition(topic, partition) for partition in range(partitions)]
-        consumer.assign(partitions_to_read)
-        consumer.seek_to_beginning(*partitions_to_read)
-        ends = consumer.end_offsets(partitions_to_read)
-        deadline = time.monotonic() + READ_SECONDS
-        while any(
-            consumer.position(topic_partition) < ends[topic_partition]
-            for topic_partition in partitions_to_read
-        ):
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"{topic} could not be read to its end within {READ_SECONDS} s")
-            for topic_partition, records in consumer.poll(timeout_ms=200).items():
-                numbers[topic_partition.partition] += map(number_of, records)
-    finally:
-        consumer.close()
-    return numbers
+    """Return the numbers of all records of the topic. Raises TimeoutError."""
+    read = read_to_end(topic, partitions, bootstrap_servers=bootstrap, **security)
+    return {partition: list(map(number_of, values)) for partition, values in read.items()}
 
 
 class Reader(InThread):
@@ -137,13 +119,13 @@ class Reader(InThread):
             bootstrap_servers=self._bootstrap,
             group_id=f"of-{self._topic}",
             auto_offset_reset="earliest",
-            metadata_max_age_ms=1000,  # The broker that answers first may not know a new topic yet.
+            **NEW_METADATA,  # The broker that answers first may not know a new topic yet.
         )
         try:
             consumer.subscribe([self._topic])
             while not self._stop.is_set():
                 for partition, records in consumer.poll(timeout_ms=200).items():
-                    self.read[partition.partition] += map(number_of, records)
+                    self.read[partition.partition] += [number_of(record.value) for record in records]
         except Exception as error:  # noqa: BLE001 (the test thread reports it)
             self.errors.append(error)
         finally:

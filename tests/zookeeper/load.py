@@ -1,12 +1,10 @@
 """Load during a scenario: a producer, and a consumer that checks every record and the order."""
 
-from collections import defaultdict
-
-from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import KafkaProducer
 
 from tests.clients.in_thread import InThread
+from tests.clients.reading import READ_SECONDS, read_to_end
 
-READ_SECONDS = 60
 PAUSE_SECONDS = 0.002
 
 FILLER = b"fill"
@@ -31,8 +29,8 @@ class Load(InThread):
 
     def __exit__(self, *_: object) -> None:
         super().__exit__()
-        self._producer.flush()
-        self._producer.close()
+        self._producer.flush(READ_SECONDS)
+        self._producer.close(READ_SECONDS)
 
     def check(self) -> None:
         """Check that every record was acknowledged and is stored once, in order."""
@@ -52,17 +50,8 @@ class Load(InThread):
             self.sent += 1
 
     def _read(self) -> dict[int, list[int]]:
-        partitions = [TopicPartition(self._topic, number) for number in range(self._partitions)]
-        consumer = KafkaConsumer(**self._cluster, auto_offset_reset="earliest", group_id=None)
-        consumer.assign(partitions)
-        ends = consumer.end_offsets(partitions)
-        consumer.seek_to_beginning(*partitions)
-        read: dict[int, list[int]] = defaultdict(list)
-        while any(consumer.position(partition) < ends[partition] for partition in partitions):
-            polled = consumer.poll(timeout_ms=READ_SECONDS * 1000)
-            assert polled, "no more records within READ_SECONDS"
-            for partition, records in polled.items():
-                values = (record.value for record in records if not record.value.startswith(FILLER))
-                read[partition.partition] += [int(value.rstrip(b".")) for value in values]
-        consumer.close()
-        return read
+        read = read_to_end(self._topic, self._partitions, **self._cluster)
+        return {
+            partition: [int(value.rstrip(b".")) for value in values if not value.startswith(FILLER)]
+            for partition, values in read.items()
+        }
