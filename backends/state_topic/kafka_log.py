@@ -7,6 +7,7 @@ second part, in which each transaction raises the epoch.
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from time import time_ns
 from typing import TypeVar
 
@@ -26,6 +27,7 @@ from protocol.messages.list_offsets_request import (
     ListOffsetsTopic,
 )
 from protocol.messages.metadata_request import MetadataRequest, MetadataRequestTopic
+from protocol.messages.metadata_response import MetadataResponseTopic
 from protocol.messages.produce_request import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.record_batch import BatchRecord, Producer, encode_batch, read_batches
 
@@ -34,6 +36,9 @@ log = logging.getLogger(__name__)
 FETCH_WAIT_MS, FETCH_BYTES = 250, 200_000
 REQUEST_SECONDS = 3.0
 """Timeout of a request, which is then repeated."""
+
+MOST_ASKED = 5
+"""Brokers asked whether the topic exists, when one does not know it."""
 
 EARLIEST = -2
 """Timestamp of ListOffsets for the first offset."""
@@ -183,13 +188,9 @@ class KafkaStateLog:
     async def _find_leader(self, client: UpstreamClient) -> int:
         """Return the leader's id, which `client` can reach."""
         if self._leader < 0:
-            # By name: a topic that was made again must be noticed, not just missed.
-            request = MetadataRequest(
-                (MetadataRequestTopic(name=self._topic),), allow_auto_topic_creation=False
-            )
-            (row,) = (await client.ask(request)).topics
+            row = await self._ask_metadata(client)
             if row.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and self._id != ZERO_UUID:
-                raise TopicReplacedError(f"the state topic {self._topic} was deleted")
+                row = await self._ask_others(client)
             self._check(row.error_code, "Metadata")
             if self._id not in (ZERO_UUID, row.topic_id):
                 raise TopicReplacedError(f"the state topic {self._topic} was deleted and made again")
@@ -198,6 +199,26 @@ class KafkaStateLog:
                 raise OSError(f"the partition of the state topic {self._topic} has no leader")
             self._id, self._leader = row.topic_id, leader
         return await self._known(client, self._leader)
+
+    async def _ask_metadata(self, client: UpstreamClient, broker: int | None = None) -> MetadataResponseTopic:
+        # By name: a topic that was made again must be noticed, not just missed.
+        topics = (MetadataRequestTopic(name=self._topic),)
+        request = MetadataRequest(topics, allow_auto_topic_creation=False)
+        (row,) = (await client.ask(request, broker, timeout_seconds=REQUEST_SECONDS)).topics
+        return row
+
+    async def _ask_others(self, client: UpstreamClient) -> MetadataResponseTopic:
+        """Return the metadata of a broker that knows the topic. Raises TopicReplacedError if none does.
+
+        A broker that has just started may not know a topic that exists.
+        """
+        live = sorted(broker.id for broker in client.brokers.values() if not broker.fenced)
+        for broker in live[:MOST_ASKED]:
+            with suppress(BrokerError):
+                row = await self._ask_metadata(client, broker)
+                if row.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                    return row
+        raise TopicReplacedError(f"the state topic {self._topic} was deleted")
 
     async def _ask_coordinator(self, request: Request[Response], version: int | None = None) -> Response:
         """Return the response of the transaction coordinator."""

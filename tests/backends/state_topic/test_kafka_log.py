@@ -54,7 +54,7 @@ class Cluster(Scripted):
         self.metadata = 0
         self.leader = 2
         self.answers = {
-            MetadataRequest: lambda *_: self._topic(),
+            MetadataRequest: lambda *_: self.topic(),
             ProduceRequest: lambda *_: ProduceResponse(
                 (TopicProduceResponse("s", ID, (PartitionProduceResponse(0, produce),)),)
             ),
@@ -65,11 +65,10 @@ class Cluster(Scripted):
             InitProducerIdRequest: lambda *_: InitProducerIdResponse(0, init, *PRODUCER),
         }
 
-    def _topic(self) -> MetadataResponse:
+    def topic(self, *, known: bool = True) -> MetadataResponse:
         row = MetadataResponsePartition(0, 0, self.leader)
-        return MetadataResponse(
-            topics=(MetadataResponseTopic(self.metadata, "s", self.topic_id, False, (row,)),)
-        )
+        code = self.metadata if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return MetadataResponse(topics=(MetadataResponseTopic(code, "s", self.topic_id, False, (row,)),))
 
     async def ask(self, request, broker=None, *, version=None, timeout_seconds=None):  # type: ignore[no-untyped-def]
         return await super().ask(request, broker)
@@ -237,3 +236,15 @@ async def test_the_first_offset_is_that_of_the_leader() -> None:
     cluster.answers[ListOffsetsRequest] = lambda *_: ListOffsetsResponse(topics=(row,))
     assert await cluster.log().start_offset() == 7
     assert cluster.asked[-1][1] == 2
+
+
+async def test_a_broker_that_does_not_know_the_topic_yet_is_not_believed() -> None:
+    cluster = Cluster(fetch=ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    log = cluster.log()
+    with pytest.raises(OSError, match="NOT_LEADER"):
+        await log.fetch(0)
+    cluster.answers |= {
+        FetchRequest: Cluster().answers[FetchRequest],
+        MetadataRequest: lambda _, broker: cluster.topic(known=broker == 3),
+    }
+    assert (await log.fetch(0)).end_offset == 5
