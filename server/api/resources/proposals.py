@@ -4,9 +4,9 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Sequence
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 from starlette.responses import Response
 
@@ -51,26 +51,38 @@ WAIT_SECONDS = 30.0
 """How long such a request waits: a proposal may wait for others, and take minutes itself."""
 
 
-async def propose(call: Call) -> Response:
+class ProposeOptions(Struct, forbid_unknown_fields=True):
+    """Query parameters of a request for a proposal."""
+
+    wait: Annotated[
+        bool,
+        Meta(
+            description="Wait for the plan of a small cluster. `false`: answer 202 at once, so that the"
+            " proposal can be cancelled; poll it."
+        ),
+    ] = True
+
+
+async def propose(call: Call, options: ProposeOptions) -> Response:
     """Compute a proposal.
 
-    With more than SMALL partitions, or after WAIT_SECONDS, the answer is 202, and the proposal is to be
-    polled.
+    With more than SMALL partitions, after WAIT_SECONDS, or without a wait, the answer is 202, and the
+    proposal is to be polled.
     """
-    return await _start(call, await call.body(ProposalRequest))
+    return await _start(call, await call.body(ProposalRequest), options)
 
 
-async def again(call: Call) -> Response:
+async def again(call: Call, options: ProposeOptions) -> Response:
     """Compute the same goals and options for the present replicas, as another proposal.
 
     The given one is kept.
     """
-    return await _start(call, _kept(call).request)
+    return await _start(call, _kept(call).request, options)
 
 
-async def _start(call: Call, body: ProposalRequest) -> Response:
+async def _start(call: Call, body: ProposalRequest, options: ProposeOptions) -> Response:
     kept = await begin(call, body)
-    if kept.partitions <= SMALL and kept.task is not None:
+    if options.wait and kept.partitions <= SMALL and kept.task is not None:
         # Not by `await`: another request may cancel the task, and that would end this one without an answer.
         await asyncio.wait({kept.task}, timeout=WAIT_SECONDS)
     if kept.id not in _store(call):
@@ -388,6 +400,7 @@ ENDPOINTS = (
         propose,
         Proposal,
         ProposalRequest,
+        ProposeOptions,
     ),
     Endpoint("GET", _PATH, "Get a proposal, or its progress.", proposal, Proposal),
     Endpoint("DELETE", _PATH, "Forget a proposal, or cancel it.", delete, Proposals),
@@ -402,6 +415,7 @@ ENDPOINTS = (
         "Propose again: the same goals and options for the present replicas. 202 if the cluster is large.",
         again,
         Proposal,
+        query=ProposeOptions,
     ),
     Endpoint(
         "POST", f"{_PATH}/execute", "Execute a proposal as a job.", execute, Accepted, None, JobOptions, 202

@@ -22,7 +22,8 @@ import { saveJson } from "../save.js";
 import { TopicPicker } from "../topic_picker.js";
 import { readUntil, untilLine } from "../until.js";
 
-const POLL_MS = 500;
+const POLL_MS = [50, 100, 200, 500]; // pauses before the server is asked again; the last one is repeated
+const AT_ONCE = { wait: "false" }; // A proposal can be cancelled from its first moment on.
 const SAID = { start: "started", paused: "submitted: no step starts until it is resumed", queue: "queued" };
 
 // A number of the plan in its unit, and whether any plan does with less; `least` is what all need, 0 where that is not said.
@@ -198,14 +199,16 @@ class Builder {
     setText(this.phase, state === "waiting" ? "waits for another proposal" : `${count(all)} partitions, ${Math.round(seconds)}\u00a0s`);
   }
 
+  // Null where it is cancelled, also before its number is known.
   async ready(proposal) {
-    while (proposal.state === "waiting" || proposal.state === "computing") {
-      this.running = proposal.id;
+    this.running = proposal.id;
+    if (this.cancelled) await this.cancel();
+    for (let asked = 0; this.running !== null && (proposal.state === "waiting" || proposal.state === "computing"); asked += 1) {
       this.showProgress(proposal);
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-      if (this.running === null) return null;
-      proposal = await get(`v1/proposals/${proposal.id}`);
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS[asked] ?? POLL_MS.at(-1)));
+      if (this.running !== null) proposal = await get(`v1/proposals/${proposal.id}`);
     }
+    if (this.running === null) return null;
     if (proposal.state === "failed") throw new RequestError(422, proposal.reasons.join("; "));
     return proposal;
   }
@@ -216,10 +219,12 @@ class Builder {
     setHidden(this.computing, false);
     setText(this.phase, "");
     if (body) this.asked = body;
+    this.cancelled = false;
     try {
-      const proposal = await this.ready(await post(path, body));
+      const proposal = await this.ready(await post(withQuery(path, AT_ONCE), body));
       if (proposal) this.show(proposal);
     } catch (error) {
+      if (this.cancelled) return;
       error.message = inWords(this.form, error.message);
       throw error;
     } finally {
@@ -285,6 +290,7 @@ class Builder {
   }
 
   async cancel() {
+    this.cancelled = true;
     const number = this.running;
     this.running = null;
     if (number !== null) await remove(`v1/proposals/${number}`);

@@ -387,6 +387,28 @@ def test_a_proposal_that_is_out_of_date_is_made_again(site: Site) -> None:
     assert site.job(moved + 1)["state"] == "running"
 
 
+AT_ONCE = "document.getElementById('cancel').click()"
+WITH_ITS_NUMBER = f"""
+new MutationObserver((_, watch) => {{
+  if (!document.getElementById('phase').innerText) return;
+  watch.disconnect();
+  {AT_ONCE};
+}}).observe(document.getElementById('phase'), {{ childList: true, characterData: true, subtree: true }})
+"""
+
+
+@pytest.mark.parametrize("cancel", [AT_ONCE, WITH_ITS_NUMBER])
+def test_a_proposal_is_cancelled_from_its_first_moment_on(site: Site, cancel: str) -> None:
+    page = site.page("#/plan/propose?goal=balance")
+    page.wait("!document.getElementById('wizard').hidden")
+    page.run(f"(() => {{ document.getElementById('propose').click(); {cancel}; }})()")
+    page.wait("document.getElementById('progress-of-proposal').hidden")
+    site.until(lambda: site.api.get("proposals").json()["proposals"] == [])
+    assert page.run("document.getElementById('result').hidden && document.getElementById('trouble').hidden")
+    propose(page, "balance")
+    assert "Forecast" in page.text("#summary") or "Nothing to move" in page.text("#summary")
+
+
 def test_the_wizard_shows_why_no_plan_can_be_proposed(site: Site) -> None:
     page = site.page("#/plan/propose")
     propose(page, "drain")

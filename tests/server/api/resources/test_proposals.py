@@ -349,6 +349,17 @@ async def test_a_request_whose_proposal_takes_long_is_to_be_polled(
     assert (await client.ask("POST", "/v1/proposals", DRAIN))[0] == 202
 
 
+@pytest.mark.parametrize("path", ["/v1/proposals", "/v1/proposals/1/again"])
+async def test_a_request_without_a_wait_is_answered_at_once(client: ProposalClient, path: str) -> None:
+    await client.post("/v1/proposals", DRAIN)
+    client.hold.clear()
+    status, proposal = await client.ask("POST", f"{path}?wait=false", DRAIN)
+    assert (status, proposal["id"], proposal["state"]) == (202, 2, "waiting")
+    await settled()
+    await client.ask("DELETE", "/v1/proposals/2")
+    assert client.cancelled == 1
+
+
 async def test_what_moves_while_brokers_are_cordoned_is_not_taken_over(
     client: ProposalClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
