@@ -45,6 +45,9 @@ class LogDir(Struct):
     ]
     used: Annotated[int | None, Meta(description="Bytes of its disk that are not free.")]
     cordoned: Annotated[bool, Meta(description="It gets no new replicas (KIP-1066).")]
+    excluded: Annotated[
+        bool, Meta(description="Whether it is to get no new replicas (`reassignment.excluded.dirs`).")
+    ]
 
 
 class Broker(Struct):
@@ -274,22 +277,23 @@ def _state(state: State, broker: int, idle: Collection[int]) -> BrokerState:
 
 def _log_dirs(call: Call, broker: int, disks: Sequence[Disk]) -> list[LogDir]:
     """Return the directories that the broker reports, and those that one of our own brokers does not."""
-    rows = [_log_dir(disk) for disk in disks]
+    excluded = call.state.settings.excluded_dirs.get(broker, ())
+    rows = [_log_dir(disk, disk.path in excluded) for disk in disks]
     owned = call.services.brokers
     if owned is not None and broker in owned.brokers:
         told = {disk.path for disk in disks}
         rows += [
-            LogDir(path, works, None, None, False)
+            LogDir(path, works, None, None, False, path in excluded)
             for path, works in owned.log_dirs(broker).items()
             if path not in told
         ]
     return rows
 
 
-def _log_dir(disk: Disk) -> LogDir:
+def _log_dir(disk: Disk, excluded: bool) -> LogDir:
     known = disk.total > 0
     used = disk.total - disk.usable if known else None
-    return LogDir(disk.path, True, disk.total if known else None, used, disk.cordoned)
+    return LogDir(disk.path, True, disk.total if known else None, used, disk.cordoned, excluded)
 
 
 def _selects(page: BrokersPage, row: Broker) -> bool:

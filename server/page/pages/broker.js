@@ -10,7 +10,7 @@ import { bytes, count, counted } from "../format.js";
 import { Listing } from "../listing.js";
 import { HEALTHS, STATES, partitionName } from "../partition_words.js";
 import { pickActions } from "../picks.js";
-import { allow, exclude } from "../placement.js";
+import { allow, allowDir, exclude, excludeDir } from "../placement.js";
 
 export const page = {
   title: ({ broker }) => `Broker ${broker}`,
@@ -108,12 +108,29 @@ function refill(node, children) {
 // A directory can be emptied into the others of its broker.
 const emptyLink = (broker, path) => planLink("Empty…", { goal: "empty", dirs: `${broker}:${path}` }, "", { "aria-label": `Empty the directory ${path}…` });
 
+const getsReplicas = ({ works, cordoned, excluded }) => works && !cordoned && !excluded;
+
+// What can be done with one of several directories. One that has failed gets nothing new in any case.
+function dirActions(id, dirs, dir, app) {
+  const { path, works, excluded } = dir;
+  const last = !dirs.some((each) => each !== dir && getsReplicas(each));
+  const placing = excluded
+    ? button("Allow new replicas…", () => allowDir(id, path, app), "", { "aria-label": `Allow new replicas in the directory ${path}…` })
+    : works && button("No new replicas…", () => excludeDir(id, path, last, app), "", { "aria-label": `No new replicas in the directory ${path}…` });
+  return h("span", { class: "actions" }, works && emptyLink(id, path), placing);
+}
+
 function directories({ id, log_dirs: dirs }, app) {
   if (!dirs.length) return [h("p", { class: "soft" }, `Broker ${id} does not report its directories.`)];
-  return [h("ul", { class: "dirs" }, dirs.map(({ path, works, total, used, cordoned }) => h("li", {},
-    h("span", {}, h("code", {}, pieces(path, "/")), " ", works ? null : badge("bad", "failed"), cordoned ? badge("warn", "cordoned") : null),
+  return [h("ul", { class: "dirs" }, dirs.map((dir) => directory(id, dirs, dir, app)))];
+}
+
+function directory(id, dirs, dir, app) {
+  const { path, works, total, used, cordoned, excluded } = dir;
+  return h("li", {},
+    h("span", {}, h("code", {}, pieces(path, "/")), " ", works ? null : badge("bad", "failed"), cordoned ? badge("warn", "cordoned") : null, excluded ? badge("warn", "gets no new replicas") : null),
     total === null ? h("span", { class: "soft" }, works ? "size not known" : "") : meter(used, total, `${bytes(used)} of ${bytes(total)} (${percent(used, total)})`, `${path}: ${bytes(used)} of ${bytes(total)} used`),
-    works && dirs.length > 1 && app.mayChange ? emptyLink(id, path) : null)))];
+    app.mayChange && (dirs.length > 1 || excluded) ? dirActions(id, dirs, dir, app) : null);
 }
 
 function actions(view, broker, app) {

@@ -4,6 +4,7 @@ Skipped where there is no Chromium.
 """
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
@@ -90,6 +91,33 @@ def test_directories_are_evened_out_from_the_page_of_their_broker(site: Site) ->
     assert page.text("#summary") == "Nothing to move: the directories meet the goal"
     assert page.run("document.querySelectorAll('#dir-figures tbody tr').length") == 2
     assert page.run("document.getElementById('start').hidden")
+
+
+def excluded_dirs(site: Site) -> list[str]:
+    return [each["dir"] for each in site.api.get("placement").json()["excluded_dirs"]]
+
+
+def test_a_directory_is_excluded_and_allowed_again_by_keyboard(site: Site) -> None:
+    page = site.open("#/brokers/1", FAST)
+    steps: list[tuple[str, list[str]]] = [("No new replicas", [FIRST]), ("Allow new replicas", [])]
+    for label, expected in steps:
+        page.tab_to(f"{label} in the directory {FIRST}…")
+        page.press("Enter")
+        page.wait("document.querySelector('dialog[open]')")
+        page.press("Enter")
+        site.until(partial(lambda dirs: excluded_dirs(site) == dirs, expected))
+        page.wait("!document.querySelector('dialog[open]')")
+        shown = "document.querySelector('.dirs li').innerText.includes('gets no new replicas')"
+        page.wait(shown if expected else f"!{shown}")
+
+
+def test_who_excludes_the_last_directory_is_told_what_follows(site: Site) -> None:
+    site.post("placement", {"exclude_dirs": [{"broker": 1, "dir": FIRST}]})
+    page = site.open("#/brokers/1", FAST)
+    page.tab_to(f"No new replicas in the directory {SECOND}…")
+    page.press("Enter")
+    page.wait("document.querySelector('dialog[open]')")
+    assert "then the broker gets no new partitions." in page.text("#confirm ul")
 
 
 def test_a_proposal_is_a_command_with_the_throttle_of_its_field(site: Site) -> None:

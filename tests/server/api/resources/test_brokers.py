@@ -80,8 +80,21 @@ async def test_disks_are_shown_by_directory_and_in_total() -> None:
     assert (found[1]["disk_total"], found[1]["disk_used"], found[1]["cordoned"]) == (200, 70, False)
     assert found[1]["log_dirs"][1] == {
         "path": "/b", "works": True, "total": 100, "used": 10, "cordoned": True,
+        "excluded": False,
     }  # fmt: skip
     assert (found[2]["disk_total"], found[2]["log_dirs"][0]["total"], found[3]["cordoned"]) == (None,) * 3
+
+
+async def test_directories_that_are_excluded_say_so() -> None:
+    client, owned = ApiClient(), Owned()
+    client.serve(brokers=owned)
+    client.sizes.log_dirs[1] = {"/a": [], "/b": []}
+    own = "/embedded/broker-2/logs-0"
+    excluded = [{"broker": 1, "dir": "/b"}, {"broker": 2, "dir": own}]
+    await client.post("/v1/placement", {"exclude_dirs": excluded})
+    found = await rows(client)
+    shown = {each["path"]: each["excluded"] for broker in (1, 2) for each in found[broker]["log_dirs"]}
+    assert (shown["/a"], shown["/b"], shown[own]) == (False, True, True)
 
 
 async def test_brokers_of_this_process_tell_their_directories() -> None:
