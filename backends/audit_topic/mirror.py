@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from backends.audit_topic.entries import entries_in_batches
+from backends.sqlite.datadir import StoreError
 from backends.state_topic.log import Fetched, StateLog, TopicReplacedError
 from common.clock import Clock
 from controller.model.audit import AuditEntry
@@ -46,17 +47,23 @@ class AuditMirror:
         self._known = KnownIds()
 
     async def add(self, entries: Iterable[AuditEntry]) -> None:
-        """Add the entries that are new."""
+        """Add the entries that are new. Raises StoreError; they can then be added again."""
         new = sorted(entry for entry in entries if self._known.add(entry.id))
-        if new:
+        if not new:
+            return
+        try:
             await self._store.commit(new)
+        except StoreError:
+            for entry in new:
+                self._known.remove(entry.id)
+            raise
 
     async def follow(self, entry_log: EntryLog, clock: Clock) -> None:
         """Add the entries of the topic until cancelled.
 
         Raises TopicReplacedError if the topic is another one.
 
-        A batch that cannot be read is read again: it may be deleted.
+        A batch that cannot be read is read again: it may be deleted. One that cannot be stored, too.
         """
         offset, failure = -1, ""
         while True:
@@ -66,7 +73,7 @@ class AuditMirror:
                     offset = await entry_log.start_offset()
                 offset, idle = await self._read(entry_log, offset)
                 failure = ""
-            except DecodeError as error:
+            except (DecodeError, StoreError) as error:
                 if str(error) != failure:
                     failure = str(error)
                     log.warning("the audit topic cannot be read: %s; trying again", error)
@@ -120,3 +127,11 @@ class KnownIds:
             self._starts.insert(at, number)
             self._ends.insert(at, number)
         return True
+
+    def remove(self, number: int) -> None:
+        """Remove the id, which is known."""
+        at = bisect_right(self._starts, number) - 1
+        start, end = self._starts[at], self._ends[at]
+        left = [(first, last) for first, last in ((start, number - 1), (number + 1, end)) if first <= last]
+        self._starts[at : at + 1] = [first for first, _ in left]
+        self._ends[at : at + 1] = [last for _, last in left]

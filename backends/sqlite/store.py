@@ -53,12 +53,12 @@ class SqliteStore:
     """Implements `controller.ports.Store` in a directory that it locks and, if needed, creates.
 
     All calls of `commit` belong to one event loop. After a failed commit all later ones fail: memory is then
-    ahead of the disk. Raises StoreError if the directory is in use, is damaged, was written by a newer
-    version, or cannot be written.
+    ahead of the disk. With `recovers`, which is for an audit log alone, later ones are tried. Raises
+    StoreError if the directory is in use, is damaged, was written by a newer version, or cannot be written.
     """
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
+    def __init__(self, directory: Path, *, recovers: bool = False) -> None:
+        self._directory, self._recovers = directory, recovers
         self._lock = lock(directory)
         try:
             self._database = open_database(directory)
@@ -207,18 +207,18 @@ class SqliteStore:
                 self._database.execute("COMMIT")
         _report(self._unfinished, self._failure)
         self._unfinished = []
+        if self._recovers:
+            self._failure = None
 
     @contextlib.contextmanager
     def _noting_failure(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:
-            self._fail(
-                StoreError(
-                    f"records cannot be written to {self._directory} ({error}); free disk space or mend the"
-                    " disk, then start again: nothing that was acknowledged is lost"
-                )
-            )
+            remedy = "free disk space or mend the disk"
+            if not self._recovers:
+                remedy += ", then start again: nothing that was acknowledged is lost"
+            self._fail(StoreError(f"records cannot be written to {self._directory} ({error}); {remedy}"))
         except (OverflowError, TypeError, ValueError) as error:
             # SQLite cannot hold the record. The writer must go on, or all later commits would never complete.
             self._fail(error)

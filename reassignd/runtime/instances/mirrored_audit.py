@@ -16,6 +16,7 @@ from backends.audit_topic.entries import append_entries, entries_in_rows
 from backends.audit_topic.mirror import AuditMirror, AuditTopicLog
 from backends.audit_topic.outbox import AuditOutbox
 from backends.client.errors import BrokerError
+from backends.sqlite.datadir import StoreError
 from backends.sqlite.store import SqliteStore
 from backends.state_topic.log import FencedError, TopicReplacedError
 from backends.state_topic.topic import StateTopicError
@@ -24,7 +25,7 @@ from common.clock import Clock
 from common.off_loop import WorkerThread
 from common.tasks import cancel, spawn_lasting
 from controller.model.audit import AuditEntry
-from controller.ports import Store
+from controller.ports import Store, StoreLostError
 from protocol.record_batch import BatchRecord
 from reassignd.runtime.storage.records import remove_abandoned
 from reassignd.runtime.storage.retention import AgeClock, AuditRetention, AuditStore
@@ -60,7 +61,7 @@ class TopicAudit:
         self._connection, self._clock = connection, clock
         remove_abandoned(FOLDER)
         self._folder = TemporaryDirectory(prefix=FOLDER)
-        self._entries = SqliteStore(Path(self._folder.name))
+        self._entries = SqliteStore(Path(self._folder.name), recovers=True)
         self._readers = [self._entries.audit_reader() for _ in range(2)]
         self._mirror = AuditMirror(self._entries)
         self._log = connection.audit_log()
@@ -97,12 +98,18 @@ class TopicAudit:
             await self._clock.sleep(RETRY_RARELY_SECONDS)
 
     async def begin_term(self, store: Store, rows: Mapping[bytes, bytes]) -> AuditOutbox:
-        """Return the store of a term, which copies its entries while it runs. Raises DecodeError.
+        """Return the store of a term, which copies its entries while it runs.
+
+        Raises DecodeError, and StoreLostError if the mirror cannot be written: without its newest entry, ids
+        would be given twice.
 
         `rows` are those of the state topic; the newest of their entries has the newest id.
         """
         waiting = entries_in_rows(rows)
-        await self._mirror.add(waiting)
+        try:
+            await self._mirror.add(waiting)
+        except StoreError as error:
+            raise StoreLostError(f"the audit log is incomplete: {error}") from error
         return AuditOutbox(store, self._append, self._show, waiting, self._clock)
 
     def close(self) -> None:

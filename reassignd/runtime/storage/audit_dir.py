@@ -29,7 +29,7 @@ class AuditDir:
     def __init__(self, directory: Path, retention: AuditRetention, off_loop: WorkerThread) -> None:
         self._directory = directory
         self._created = not directory.exists()
-        self._store = open_store(directory)
+        self._store = open_store(directory, recovers=True)
         self._reader = self._store.audit_reader()
         self.log = AuditStore(self._store, self._reader, off_loop, retention)
         try:

@@ -73,12 +73,11 @@ RECORDS_PER_SLICE = 2_000
 """Records that are loaded before the event loop runs other tasks."""
 
 
-def open_store(data_dir: Path) -> SqliteStore:
-    """Open the store in the directory, and lock it.
+def open_store(data_dir: Path, *, recovers: bool = False) -> SqliteStore:
+    """Open the store in the directory, and lock it. `recovers`: see `SqliteStore`.
 
-    Raises CommandError if it is in use, damaged, or not writable.
-
-    Also if its records were moved to a state topic.
+    Raises CommandError if it is in use, damaged, or not writable, and if its records were moved to a state
+    topic.
     """
     records = data_dir / DATABASE
     if (data_dir / FILE).exists() and (not records.exists() or records.stat().st_size < HEADER_BYTES):
@@ -86,7 +85,7 @@ def open_store(data_dir: Path) -> SqliteStore:
         # replaced by an empty one without the operator's order.
         raise CommandError(f"{records} is missing or empty, though there is a {FILE}; {REMEDY}")
     try:
-        store = SqliteStore(data_dir)
+        store = SqliteStore(data_dir, recovers=recovers)
     except StoreError as error:
         raise CommandError(str(error)) from error
     try:

@@ -22,7 +22,7 @@ class RecordedStore:
 
     def __init__(self, error: Exception | None = None) -> None:
         self.commits: list[list[Change]] = []
-        self._error = error
+        self.error = error
 
     def load(self) -> Sequence[Record]:
         return ()
@@ -31,8 +31,8 @@ class RecordedStore:
         pass
 
     async def commit(self, changes: Sequence[Change]) -> None:
-        if self._error is not None:
-            raise self._error
+        if self.error is not None:
+            raise self.error
         self.commits.append(list(changes))
 
     def ids(self) -> list[int]:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.audit_topic.mirror import PAUSE_SECONDS, AuditMirror, KnownIds
+from backends.sqlite.datadir import StoreError
 from backends.state_topic.log import TopicReplacedError
 from common.clock import ManualClock
 from protocol.codec.errors import DecodeError
@@ -84,6 +85,19 @@ async def test_a_batch_that_cannot_be_read_is_named_once_and_read_again(
     assert caplog.messages == [line, line]
 
 
+async def test_entries_that_cannot_be_stored_are_named_once_and_read_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    following = Following()
+    following.store.error = StoreError("the disk is full")
+    following.topic.add(1, 2)
+    async with following.running():
+        assert await following.ids() == []
+        following.store.error = None
+        assert await following.ids() == [1, 2]
+    assert caplog.messages == ["the audit topic cannot be read: the disk is full; trying again"]
+
+
 async def test_entries_that_were_deleted_before_they_were_read_are_skipped(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -124,12 +138,16 @@ async def test_records_that_are_no_entries_are_skipped(caplog: pytest.LogCapture
     assert "1 records that are no entries" in caplog.text
 
 
-@given(st.lists(st.integers(1, 30), max_size=60))
-def test_it_tells_what_a_set_tells(numbers: list[int]) -> None:
+@given(st.lists(st.tuples(st.integers(1, 30), st.booleans()), max_size=60))
+def test_it_tells_what_a_set_tells(changes: list[tuple[int, bool]]) -> None:
     known, plain = KnownIds(), set[int]()
-    for number in numbers:
-        assert known.add(number) == (number not in plain)
-        plain.add(number)
+    for number, removed in changes:
+        if removed and number in plain:
+            known.remove(number)
+            plain.remove(number)
+        else:
+            assert known.add(number) == (number not in plain)
+            plain.add(number)
 
 
 def test_consecutive_ids_take_one_range() -> None:

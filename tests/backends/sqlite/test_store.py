@@ -130,6 +130,17 @@ async def test_a_full_disk_fails_the_commit_and_all_after_it(store: SqliteStore)
     assert list(store.load()) == [ControllerEpoch(1)]
 
 
+async def test_a_store_of_an_audit_log_writes_again_when_the_disk_has_room(tmp_path: Path) -> None:
+    with contextlib.closing(SqliteStore(tmp_path, recovers=True)) as store:
+        pages = store._database.execute("PRAGMA page_count").fetchone()[0]
+        store._database.execute(f"PRAGMA max_page_count = {pages + 1}")
+        with pytest.raises(StoreError, match=r"free disk space or mend the disk$"):
+            await store.commit([Topic(f"{index}" * 200, bytes(16)) for index in range(1_000)])
+        store._database.execute("PRAGMA max_page_count = 1000000")
+        await store.commit([ControllerEpoch(3)])
+        assert list(store.load()) == [ControllerEpoch(3)]
+
+
 @pytest.mark.parametrize("value", [2**63, "\ud800"], ids=["a number too large", "text that is no UTF-8"])
 async def test_a_record_that_sqlite_cannot_store_fails_the_commit_and_all_after_it(
     store: SqliteStore, value: Any
