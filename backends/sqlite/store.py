@@ -84,7 +84,8 @@ class SqliteStore:
         """Whether the transaction has a part of a commit whose other changes follow."""
         self._index_at: float | None = 0.0
         """When the topics of the audit log are to be indexed next; None: when another entry was written."""
-        self._writer = threading.Thread(target=self._write, name="record-store")
+        # A process that ends by an error before `close` must end: what was acknowledged is on the disk.
+        self._writer = threading.Thread(target=self._write, name="record-store", daemon=True)
         self._writer.start()
 
     def load(self) -> Iterator[Record]:

@@ -1,6 +1,7 @@
 import asyncio
 import contextlib
 import sqlite3
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -116,6 +117,13 @@ async def test_a_closed_store_refuses_commits(store: SqliteStore) -> None:
     store.close()
     with pytest.raises(StoreError, match="is closed"):
         await store.commit([])
+
+
+def test_a_process_ends_though_its_store_was_not_closed(tmp_path: Path) -> None:
+    imports = "import sys; from pathlib import Path; from backends.sqlite.store import SqliteStore"
+    command = [sys.executable, "-c", f"{imports}; SqliteStore(Path({str(tmp_path)!r})); sys.exit(7)"]
+    ended = subprocess.run(command, timeout=PATIENCE_SECONDS, check=False)  # noqa: S603 - our own
+    assert ended.returncode == 7
 
 
 async def test_a_full_disk_fails_the_commit_and_all_after_it(store: SqliteStore) -> None:
