@@ -2,7 +2,29 @@
 "use strict";
 
 import { post } from "./api.js";
-import { counted } from "./format.js";
+import { dirText } from "./dir_picker.js";
+import { capital, counted } from "./format.js";
+
+const NAMED = 5; // brokers or directories that are named
+
+const named = (all, noun, plural) => (all.length > NAMED ? counted(all.length, noun, plural) : `${all.length > 1 ? plural : noun} ${all.join(", ")}`);
+const brokers = (ids) => named(ids, "broker", "brokers");
+const directories = (dirs) => named(dirs.map(dirText), "directory", "directories");
+const get = (all) => (all.length > 1 ? "get" : "gets");
+
+// What a proposal changes of where something new is placed, in words; nothing if `placement` is null.
+export const placementLines = (placement) => [
+  placement?.exclude.length && `${brokers(placement.exclude)} ${get(placement.exclude)} no new partitions`,
+  placement?.allow.length && `${brokers(placement.allow)} ${get(placement.allow)} new partitions again`,
+  placement?.exclude_dirs.length && `${directories(placement.exclude_dirs)} ${get(placement.exclude_dirs)} no new replicas`,
+].filter(Boolean);
+
+// The same as a button.
+export const placementAction = ({ exclude, allow: allowed, exclude_dirs: dirs }) => capital([
+  exclude.length && `exclude ${brokers(exclude)}`,
+  allowed.length && `allow ${brokers(allowed)}`,
+  dirs.length && `exclude ${directories(dirs)}`,
+].filter(Boolean).join(", "));
 
 export async function allow(id, app) {
   if (await app.ask(`Allow new partitions on broker ${id}?`, ["New topics and new partitions may be placed on it again."], "Allow")) {

@@ -1,6 +1,6 @@
 """`/v1/placement`: the brokers and log directories that get nothing new, such as drained ones."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -98,6 +98,17 @@ async def exclude_dirs(call: Call, dirs: Collection[BrokerDir]) -> list[str]:
     """Exclude the directories; return a line for each broker where Kafka does not follow."""
     await _alter(call, ConfigOp.APPEND, (), [each for each in dirs if _can_be_listed(each)])
     return await follow_dirs(call, dirs)
+
+
+def still_allowed(call: Call, dirs: Iterable[NamedDir]) -> list[NamedDir]:
+    """Return the directories that `exclude_dirs` would exclude: not those that are excluded already."""
+    excluded = call.state.settings.excluded_dirs
+    if not can_exclude_dirs(call):
+        return []
+    named = ((each, BrokerDir(each.broker, each.dir)) for each in dirs)
+    return [
+        each for each, key in named if _can_be_listed(key) and each.dir not in excluded.get(each.broker, ())
+    ]
 
 
 def _can_be_listed(each: BrokerDir) -> bool:

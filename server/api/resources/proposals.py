@@ -22,7 +22,7 @@ from controller.views.reassignments import is_under_way
 from server.api.resources import snapshot
 from server.api.resources.disk_moves import WantedMoves, order_of
 from server.api.resources.jobs import Accepted, JobOptions, submit_entries
-from server.api.resources.placement import alter_excluded, exclude_dirs
+from server.api.resources.placement import alter_excluded, exclude_dirs, still_allowed
 from server.api.resources.snapshot import SnapshotPartition
 from server.api.shared.answers import encoded_lines, json_in_pieces, json_response
 from server.api.shared.call import Call, Endpoint
@@ -42,6 +42,7 @@ from server.api.shared.proposals import (
     Proposals,
     ProposalState,
     ProposalStore,
+    ProposedPlacement,
     dirs_of,
 )
 
@@ -179,10 +180,7 @@ async def submit_kept(call: Call, kept: Kept, options: JobOptions) -> Response:
             raise HttpError(409, f"Proposal {kept.id} changes nothing.")
         if kept.disks is not None:
             return await _submit_moves(call, kept, options)
-        exclude, allow = (
-            kept.drain - state.settings.excluded_brokers,
-            kept.add & state.settings.excluded_brokers,
-        )
+        exclude, allow = _placed(state, kept)
         figures = kept.figures
         if figures is None or not figures.partitions:
             return _without_job(await _place(call, exclude, allow))
@@ -201,6 +199,12 @@ async def submit_kept(call: Call, kept: Kept, options: JobOptions) -> Response:
         if kept.job is None:
             await alter_excluded(call, allow, exclude)
         return answer
+
+
+def _placed(state: State, kept: Kept) -> tuple[frozenset[int], frozenset[int]]:
+    """Return the brokers that its execution excludes, and allows again."""
+    excluded = state.settings.excluded_brokers
+    return kept.drain - excluded, kept.add & excluded
 
 
 async def _place(call: Call, exclude: Collection[int], allow: Collection[int]) -> list[str]:
@@ -312,7 +316,17 @@ def _shown(call: Call, kept: Kept) -> Proposal:
     """Return the proposal with the time that its forecast takes from now on."""
     shown = _store(call).shown(kept)
     figures = shown.figures and _from_now(call, kept, shown.figures)
-    return replace(shown, figures=figures, disks=shown.disks and _from_now(call, kept, shown.disks))
+    disks = shown.disks and _from_now(call, kept, shown.disks)
+    return replace(shown, figures=figures, disks=disks, placement=_placement(call, kept))
+
+
+def _placement(call: Call, kept: Kept) -> ProposedPlacement | None:
+    """Return who gets nothing new from its execution on, or something again; None where that stays."""
+    if kept.state is not ProposalState.READY or kept.job is not None:
+        return None
+    exclude, allow = _placed(call.state, kept)
+    dirs = still_allowed(call, kept.emptied)
+    return ProposedPlacement(sorted(exclude), sorted(allow), dirs) if exclude or allow or dirs else None
 
 
 Figures = TypeVar("Figures", ProposalFigures, DiskFigures)

@@ -423,6 +423,16 @@ class DiskFigures(Struct):
     forecast: DiskForecast | None = None
 
 
+class ProposedPlacement(Struct):
+    """Who gets nothing new any more, or something again, from the execution of a proposal on."""
+
+    exclude: Annotated[Ids, Meta(description="Brokers that get no new partitions any more.")]
+    allow: Annotated[Ids, Meta(description="Excluded brokers that get new partitions again.")]
+    exclude_dirs: Annotated[
+        list[NamedDir], Meta(description="Log directories that get no new replicas any more.")
+    ]
+
+
 class Proposal(Struct):
     """A proposal. Nothing moves until it is executed."""
 
@@ -439,6 +449,10 @@ class Proposal(Struct):
     disks: Annotated[DiskFigures | None, Meta(description="Instead of figures, if the goal is `disks`.")] = (
         None
     )
+    placement: Annotated[
+        ProposedPlacement | None,
+        Meta(description="What its execution changes at this moment, even if nothing moves; null without."),
+    ] = None
 
 
 class Proposals(Struct):

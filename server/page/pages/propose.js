@@ -17,6 +17,7 @@ import { goalChoice, goalFields, inWords, isGoal, requestOf } from "../goals.js"
 import { Listing } from "../listing.js";
 import { partitionName } from "../partition_words.js";
 import { Picks } from "../picks.js";
+import { placementAction, placementLines } from "../placement.js";
 import { planTabs } from "../plan_tabs.js";
 import { saveJson } from "../save.js";
 import { TopicPicker } from "../topic_picker.js";
@@ -150,13 +151,13 @@ class Builder {
     this.title = h("h2", { id: "result-title", tabindex: "-1" }, "Proposal");
     this.startNow = h("button", { name: "how", value: "start", id: "start-now", class: "primary" });
     this.queue = h("button", { name: "how", value: "queue" }, "Queue behind other jobs");
-    const paused = h("button", { name: "how", value: "paused" }, "Start paused");
+    this.paused = h("button", { name: "how", value: "paused" }, "Start paused");
     const button = (id, action, label) => h("button", { type: "button", id, onclick: this.app.guard(action) }, label);
-    this.start = h("form", { id: "start", onsubmit: this.app.guard((event) => this.execute(event)) },
-      h("p", {}, h("label", {}, "Throttle ", h("input", { name: "throttle", autocomplete: "off", placeholder: "none, or such as 50MB" }))),
-      h("p", {}, this.startNow, paused, this.queue,
-        button("again", () => this.compute(`v1/proposals/${this.shown.id}/again`), "Propose again"),
-        button("save-plan", () => this.save("plan"), "Save the plan"), button("save-rollback", () => this.save("rollback"), "Save the rollback")));
+    this.pacing = h("p", {}, h("label", {}, "Throttle ", h("input", { name: "throttle", autocomplete: "off", placeholder: "none, or such as 50MB" })));
+    this.files = [button("save-plan", () => this.save("plan"), "Save the plan"), button("save-rollback", () => this.save("rollback"), "Save the rollback")];
+    this.start = h("form", { id: "start", onsubmit: this.app.guard((event) => this.execute(event)) }, this.pacing,
+      h("p", {}, this.startNow, this.paused, this.queue,
+        button("again", () => this.compute(`v1/proposals/${this.shown.id}/again`), "Propose again"), ...this.files));
     this.start.elements.throttle.addEventListener("input", () => this.showCommand());
     this.started = h("p", { id: "started", role: "status" });
     this.commands = commandList();
@@ -239,25 +240,37 @@ class Builder {
     const { figures, disks } = proposal;
     const [words, drawings, table] = disks ? [dirLines(disks), dirCharts(disks), this.tables.dirs] : [lines(figures), charts(figures), this.tables.brokers];
     this.numbers.replaceChildren(disks ? dirNumbers(disks) : numbers(figures));
-    this.summary.replaceChildren(...words.map((text) => h("li", {}, visible(capital(text)))));
+    this.summary.replaceChildren(...[...words, ...placementLines(proposal.placement).map((line) => `from the start on, ${line}`)].map((text) => h("li", {}, visible(capital(text)))));
     this.charts.replaceChildren(...drawings);
     setText(this.rest, table.show(disks ?? figures));
     for (const each of Object.values(this.tables)) setHidden(each.node, each !== table);
-    setHidden(this.queue, disks || proposal.goals.includes("demote")); // Elections and moves between directories do not wait in the queue.
-    const { moves } = disks ?? figures;
-    this.asksUntil = !moves && proposal.goals[0] === "demote" && proposal.goals.length === 2;
-    setText(this.startNow, moves ? `Start: copy ${counted(moves, "replica")}` : this.asksUntil ? "Start…" : "Start");
-    setHidden(this.start, !(disks ? moves : figures.partitions) || !this.app.mayChange);
+    this.showStart(proposal);
     this.started.replaceChildren();
     this.showCommand();
     setHidden(this.result, false);
     this.title.focus();
   }
 
+  // Where nothing is to be moved, there can be something to exclude: there is no job for it.
+  showStart({ figures, disks, goals, placement }) {
+    const { moves } = disks ?? figures;
+    const changes = disks ? moves : figures.partitions;
+    this.asksUntil = !moves && goals[0] === "demote" && goals.length === 2;
+    const asJob = moves ? `Start: copy ${counted(moves, "replica")}` : this.asksUntil ? "Start…" : "Start";
+    setText(this.startNow, !changes && placement ? placementAction(placement) : asJob);
+    for (const node of [this.pacing, this.paused, ...this.files]) setHidden(node, !changes);
+    setHidden(this.queue, !changes || disks || goals.includes("demote")); // Elections and moves between directories do not wait in the queue.
+    setHidden(this.start, !(changes || placement) || !this.app.mayChange);
+  }
+
+  // Nothing where it does not apply.
+  get throttle() {
+    return this.pacing.hidden ? "" : this.start.elements.throttle.value;
+  }
+
   // What was proposed, with the throttle of the field; nothing where the command has no such goal.
   showCommand() {
-    const typed = this.start.elements.throttle.value;
-    const command = proposeCommand(this.asked, this.start.hidden ? null : throttleOption(typed));
+    const command = proposeCommand(this.asked, this.start.hidden ? null : throttleOption(this.throttle));
     setHidden(this.asCommand, !command);
     this.commands.show(command ? [{ label: "Propose", command }] : []);
   }
@@ -265,7 +278,7 @@ class Builder {
   // ---- start ------------------------------------------------------------------------------------------------------
 
   async execute(event) {
-    const throttle = readRate(new FormData(this.start).get("throttle"));
+    const throttle = readRate(this.throttle);
     const how = event.submitter?.value ?? "start";
     const until = this.asksUntil && how !== "queue" ? await this.#askUntil() : { value: null };
     if (!until) return;
@@ -273,7 +286,9 @@ class Builder {
     const { job, notes } = await post(withQuery(`v1/proposals/${this.shown.id}/execute`, options));
     setHidden(this.start, true);
     const link = h("a", { class: "button primary", href: job === null ? "#/" : `#/jobs/${job}` }, job === null ? "Show the overview" : `Show job ${job}`);
-    const said = job === null ? "Nothing is to be done." : `Job ${job} is ${SAID[how]}.`;
+    const placed = notes.length ? [] : placementLines(this.shown.placement); // Notes are about what Kafka does not follow.
+    const nothing = placed.length ? `${capital(placed.join("; "))}.` : "Nothing is to be done.";
+    const said = job === null ? nothing : `Job ${job} is ${SAID[how]}.`;
     this.started.replaceChildren(h("strong", {}, said), link, ...notes.map((note) => h("p", {}, note)));
     link.focus(); // The button that was pressed is hidden now.
   }

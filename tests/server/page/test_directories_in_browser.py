@@ -157,6 +157,27 @@ def test_a_plan_that_cannot_be_names_the_fields_of_the_page(site: Site) -> None:
     assert refused(page, dir_tolerance="much").startswith("“Allowed deviation from how full the directories")
 
 
+def test_a_directory_that_is_empty_already_is_only_excluded(start: Open) -> None:
+    site = start(**{"embedded.network.bytes.per.second": "1000000000"})
+    goal = {"disks": {"empty": [{"broker": 1, "dir": FIRST}]}}
+    proposal = site.post("proposals", goal)["id"]
+    site.post(f"proposals/{proposal}/execute", params={"limits": "B=50"})
+    site.until(lambda: site.job(1)["state"] == "ended")
+    site.post("placement", {"allow_dirs": goal["disks"]["empty"]})
+    page = wizard(site, f"goal=empty&dirs=1:{FIRST}")
+    propose(page)
+    assert f"From the start on, directory 1:{FIRST} gets no new replicas" in page.text("#summary")
+    shown = page.text("#start")
+    assert (f"Exclude directory 1:{FIRST}" in shown, "Throttle" in shown) == (True, False)
+    page.tab_to(f"Exclude directory 1:{FIRST}")
+    page.press("Enter")
+    page.wait("document.querySelector('#started a')")
+    assert page.text("#started strong") == f"Directory 1:{FIRST} gets no new replicas."
+    assert excluded_dirs(site) == [FIRST]
+    propose(page)
+    assert page.run("document.getElementById('start').hidden")
+
+
 def test_a_path_may_have_a_comma(site: Site) -> None:
     page = site.open()
     read = "import('./dir_picker.js').then(({ readDirs }) => readDirs('3:/a,b,4:/c'))"

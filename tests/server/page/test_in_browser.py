@@ -361,6 +361,23 @@ def test_a_drain_is_proposed_with_numbers_and_started(site: Site) -> None:
     assert (job["total"], job["throttle"]) == (99, 5000)
 
 
+def test_a_broker_that_is_empty_already_is_only_excluded(start: Open) -> None:
+    site = start(**{"embedded.network.bytes.per.second": "1000000000"})
+    page = site.page("#/plan/propose")
+    propose(page, "drain", 6)
+    assert "From the start on, broker 6 gets no new partitions" in page.text("#summary")
+    page.run("document.getElementById('start-now').click()")
+    page.wait("document.querySelector('#started a')")
+    site.until(lambda: site.job(1)["state"] == "ended")
+    site.post("placement", {"allow": [6]})
+    page.run("document.getElementById('propose').click()")
+    page.wait("document.getElementById('start-now').innerText === 'Exclude broker 6'")
+    page.run("document.getElementById('start-now').click()")
+    page.wait("document.querySelector('#started strong')")
+    assert page.text("#started strong") == "Broker 6 gets no new partitions."
+    assert site.api.get("placement").json()["excluded"] == [6]
+
+
 def test_topics_and_bytes_are_options_of_a_balance(site: Site) -> None:
     page = site.page("#/plan/propose", SENT)
     for name, value in (("spread", "topic"), ("minimize", "bytes"), ("by", "replicas")):

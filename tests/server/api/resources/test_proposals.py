@@ -319,10 +319,14 @@ async def test_an_empty_proposal_is_not_executed(client: ProposalClient) -> None
 
 async def test_a_broker_that_is_empty_already_gets_nothing_new(client: ProposalClient) -> None:
     client.answer = answer()
-    await client.post("/v1/proposals", DRAIN)
+    proposal = await client.post("/v1/proposals", DRAIN)
+    assert proposal["placement"] == {"exclude": [1], "allow": [], "exclude_dirs": []}
     accepted = await client.post("/v1/proposals/1/execute")
     assert accepted["job"] is None
     assert client.controller.state.settings.excluded_brokers == {1}
+    assert (await client.get("/v1/proposals/1"))["placement"] is None
+    added = await client.post("/v1/proposals", {"add": [1]})
+    assert added["placement"] == {"exclude": [], "allow": [1], "exclude_dirs": []}
 
 
 async def test_topics_move_to_chosen_brokers_without_excluding_the_others(client: ProposalClient) -> None:
@@ -471,6 +475,15 @@ async def test_moves_between_directories_are_executed_as_a_job(of_disks: Proposa
     assert (status, answer["job"], answer["accepted"]) == (202, 1, 1)
     assert of_disks.controller.state.orders.jobs[1].throttle == 7
     assert (await of_disks.ask("POST", "/v1/proposals/1/execute"))[0] == 409
+
+
+async def test_directories_that_would_be_excluded_are_named(of_disks: ProposalClient) -> None:
+    of_disks.controller.state.mode = GATEWAY
+    dirs = [{"broker": 1, "dir": path} for path in ("/a", "/b", "/c,d")]
+    of_disks.sizes.log_dirs, of_disks.sizes.cordoned = {1: {"/b": []}}, {"/b"}
+    await of_disks.post("/v1/placement", {"exclude_dirs": dirs[1:2]})
+    proposal = await of_disks.post("/v1/proposals", {"disks": {"empty": dirs}})
+    assert proposal["placement"]["exclude_dirs"] == dirs[:1]
 
 
 async def test_moves_from_another_directory_are_not_executed(of_disks: ProposalClient) -> None:
