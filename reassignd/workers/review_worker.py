@@ -27,8 +27,9 @@ def work(lines: Iterator[bytes], answers: BinaryIO) -> None:
     answer: dict[str, Any]
     try:
         snapshot = parse_snapshot("the cluster", until_end(lines))
+        limits, rates = PlanLimits(**request["limits"]), dict(request["rates"])
         result = forecast(
-            targets, snapshot, PlanLimits(**request["limits"]), request["bandwidth"], dict(request["rates"])
+            targets, snapshot, limits, request["bandwidth"], rates, elects=request.get("elects", False)
         )
         answer = result._asdict() | {"waiting": result.waiting[:WAITING]}
     except PlanError as error:

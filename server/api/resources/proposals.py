@@ -23,6 +23,7 @@ from server.api.resources import snapshot
 from server.api.resources.disk_moves import WantedMoves, order_of
 from server.api.resources.jobs import Accepted, JobOptions, submit_entries
 from server.api.resources.placement import alter_excluded, exclude_dirs, still_allowed
+from server.api.resources.reviews import Review, ReviewOptions, reviewed
 from server.api.resources.snapshot import SnapshotPartition
 from server.api.shared.answers import encoded_lines, json_in_pieces, json_response
 from server.api.shared.call import Call, Endpoint
@@ -159,6 +160,21 @@ async def moves(call: Call) -> Response:
     if kept.disks is None:
         raise HttpError(404, f"Proposal {kept.id} is not about log directories.")
     return json_in_pieces(kept.moves)
+
+
+async def review(call: Call, options: ReviewOptions) -> Review:
+    """Forecast the plan as it is now, such as with a throttle of its job.
+
+    Refused if a partition that it changes is not where it was.
+    """
+    kept = _ready(call)
+    if kept.figures is None:
+        raise HttpError(409, f"Proposal {kept.id} is about log directories: its forecast has no throttle.")
+
+    async def entries() -> Sequence[Entry]:
+        return await call.off_loop.run(checked_entries, call.state, kept)
+
+    return await reviewed(call, entries, options, elects=kept.figures.elects)
 
 
 async def execute(call: Call, options: JobOptions) -> Response:
@@ -422,6 +438,14 @@ ENDPOINTS = (
     Endpoint("GET", f"{_PATH}/rollback", "Get the plan that restores the present replicas.", rollback, Plan),
     Endpoint(
         "GET", f"{_PATH}/moves", "Get the moves between log directories of a proposal.", moves, DiskMoves
+    ),
+    Endpoint(
+        "GET",
+        f"{_PATH}/review",
+        "Forecast the plan of a proposal under the limits and throttles of this moment.",
+        review,
+        Review,
+        query=ReviewOptions,
     ),
     Endpoint(
         "POST",

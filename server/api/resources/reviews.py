@@ -1,6 +1,6 @@
 """`/v1/plans/review`: what a plan would do, before it is submitted."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -110,14 +110,33 @@ async def review(call: Call, options: ReviewOptions) -> Review:
 
     def read(value: object) -> tuple[Entries, Faults]:
         entries, faults = examine_plan(value)
-        if len(entries) > MAX_ENTRIES:
-            raise HttpError(
-                422,
-                f"the plan has {len(entries):,} entries: `reassignd plan` forecasts more than "
-                f"{MAX_ENTRIES:,}",
-            )
+        _check_size(len(entries))
         return entries, faults
 
+    async def entries() -> Sequence[Entry]:
+        return await checked(call, *await call.read_body(read, MAX_BYTES))
+
+    return await reviewed(call, entries, options)
+
+
+def _check_size(entries: int) -> None:
+    if entries > MAX_ENTRIES:
+        raise HttpError(
+            422, f"the plan has {entries:,} entries: `reassignd plan` forecasts more than {MAX_ENTRIES:,}"
+        )
+
+
+async def reviewed(
+    call: Call,
+    read: Callable[[], Awaitable[Sequence[Entry]]],
+    options: ReviewOptions,
+    *,
+    elects: bool = False,
+) -> Review:
+    """Forecast the entries that `read` returns, once there is a place for the review. Raises HttpError.
+
+    `elects`: the job elects the preferred leaders, which limit L counts.
+    """
     reviews = call.services.reviews
     if reviews is None:
         raise HttpError(501, "This server reviews no plans.")
@@ -125,8 +144,9 @@ async def review(call: Call, options: ReviewOptions) -> Review:
     rates = applying_rates(call.state, origin)
     slots = reviews.of(call.identity.role)
     with slots.opened():
-        entries = await checked(call, *await call.read_body(read, MAX_BYTES))
-        head = await call.compute(len(entries), _head, call.state, entries, bandwidth, rates)
+        entries = await read()
+        _check_size(len(entries))
+        head = await call.compute(len(entries), _head, call.state, entries, bandwidth, rates, elects)
         answer = await call.while_connected(slots.forecast(lambda: _request(call, head)))
     keys = (TopicPartition(entry.topic, entry.partition) for entry in entries)
     under_way = sum(is_under_way(call.state, key) for key in keys)
@@ -145,15 +165,31 @@ async def review(call: Call, options: ReviewOptions) -> Review:
 
 
 def _rate(call: Call, given: int | UnsetType, unthrottled: int) -> ForecastRate:
-    if given is not UNSET:
-        return ForecastRate(given, RateOrigin.GIVEN)
-    return forecast_rate(call.state, call.services.progress, unthrottled)
+    """Return the given rate, unless what applies to all jobs is lower: the lowest one is in force.
+
+    `scheduled_seconds` counts the throttles of the schedule's periods.
+    """
+    others = forecast_rate(call.state, call.services.progress, unthrottled)
+    if given is UNSET or (others.origin is RateOrigin.PACED and others.bytes < given):
+        return others
+    lowest = min(call.state.throttle.rates.values(), default=given)
+    if lowest < given:
+        return ForecastRate(lowest, RateOrigin.THROTTLE)
+    return ForecastRate(given, RateOrigin.GIVEN)
 
 
-def _head(state: State, entries: Sequence[Entry], bandwidth: int, rates: Mapping[int, int]) -> bytes:
+def _head(
+    state: State, entries: Sequence[Entry], bandwidth: int, rates: Mapping[int, int], elects: bool
+) -> bytes:
     limits = state.backlog.usage.limits._asdict()
     targets = [entry[:3] for entry in entries]
-    request = {"targets": targets, "limits": limits, "bandwidth": bandwidth, "rates": list(rates.items())}
+    request = {
+        "targets": targets,
+        "limits": limits,
+        "bandwidth": bandwidth,
+        "rates": list(rates.items()),
+        "elects": elects,
+    }
     return msgspec.json.encode(request) + b"\n"
 
 

@@ -11,7 +11,7 @@ import { commandList, proposeCommand } from "../commands.js";
 import { dirCharts, dirLines, dirTable } from "../dir_figures.js";
 import { DirPicker, readDirs } from "../dir_picker.js";
 import { h, setHidden, setText } from "../dom.js";
-import { outpacedLine, rateLine, scheduledLine, spent } from "../forecast.js";
+import { circumstanceLines, outpacedLine, rateLine, scheduledLine, spent } from "../forecast.js";
 import { bytes, capital, clock, count, counted, duration, rate, rateText, readRate, visible } from "../format.js";
 import { goalChoice, goalFields, inWords, isGoal, requestOf } from "../goals.js";
 import { Listing } from "../listing.js";
@@ -25,6 +25,7 @@ import { readUntil, untilLine } from "../until.js";
 
 const POLL_MS = [50, 100, 200, 500]; // pauses before the server is asked again; the last one is repeated
 const AT_ONCE = { wait: "false" }; // A proposal can be cancelled from its first moment on.
+const PAUSE_MS = 400; // between the last key in the throttle and its forecast
 const SAID = { start: "started", paused: "submitted: no step starts until it is resumed", queue: "queued" };
 
 // A number of the plan in its unit, and whether any plan does with less; `least` is what all need, 0 where that is not said.
@@ -61,7 +62,7 @@ const dirNumbers = (disks) => facts([
 function lines(figures) {
   const { forecast } = figures;
   const words = forecast && figures.moves
-    ? [`forecast: ${duration(forecast.seconds)} at ${rate(forecast.bandwidth)} per broker, under the limits in force`, rateLine(forecast), outpacedLine(forecast), scheduledLine(forecast)].filter(Boolean)
+    ? [`forecast: ${duration(forecast.seconds)} at ${rate(forecast.bandwidth)} per broker, under the limits in force`, rateLine(forecast), outpacedLine(forecast), scheduledLine(forecast), ...(forecast.obstacles ? circumstanceLines(forecast) : [])].filter(Boolean)
     : [];
   const more = figures.left_out_partitions ? [`${counted(figures.left_out_partitions, "partition")} left out`] : [];
   return [...figures.summary, ...words, ...more];
@@ -153,12 +154,13 @@ class Builder {
     this.queue = h("button", { name: "how", value: "queue" }, "Queue behind other jobs");
     this.paused = h("button", { name: "how", value: "paused" }, "Start paused");
     const button = (id, action, label) => h("button", { type: "button", id, onclick: this.app.guard(action) }, label);
-    this.pacing = h("p", {}, h("label", {}, "Throttle ", h("input", { name: "throttle", autocomplete: "off", placeholder: "none, or such as 50MB" })));
+    this.effect = h("span", { id: "throttled", role: "status" });
+    this.pacing = h("p", {}, h("label", {}, "Throttle ", h("input", { name: "throttle", autocomplete: "off", placeholder: "none, or such as 50MB" })), " ", this.effect);
     this.files = [button("save-plan", () => this.save("plan"), "Save the plan"), button("save-rollback", () => this.save("rollback"), "Save the rollback")];
     this.start = h("form", { id: "start", onsubmit: this.app.guard((event) => this.execute(event)) }, this.pacing,
       h("p", {}, this.startNow, this.paused, this.queue,
         button("again", () => this.compute(`v1/proposals/${this.shown.id}/again`), "Propose again"), ...this.files));
-    this.start.elements.throttle.addEventListener("input", () => this.showCommand());
+    this.start.elements.throttle.addEventListener("input", () => this.typed());
     this.started = h("p", { id: "started", role: "status" });
     this.commands = commandList();
     this.asCommand = h("details", { id: "as-command" }, h("summary", {}, "The same as a command"), this.commands.node);
@@ -238,17 +240,24 @@ class Builder {
   show(proposal) {
     this.shown = proposal;
     const { figures, disks } = proposal;
-    const [words, drawings, table] = disks ? [dirLines(disks), dirCharts(disks), this.tables.dirs] : [lines(figures), charts(figures), this.tables.brokers];
-    this.numbers.replaceChildren(disks ? dirNumbers(disks) : numbers(figures));
-    this.summary.replaceChildren(...[...words, ...placementLines(proposal.placement).map((line) => `from the start on, ${line}`)].map((text) => h("li", {}, visible(capital(text)))));
+    const [drawings, table] = disks ? [dirCharts(disks), this.tables.dirs] : [charts(figures), this.tables.brokers];
+    this.showNumbers(proposal);
     this.charts.replaceChildren(...drawings);
     setText(this.rest, table.show(disks ?? figures));
     for (const each of Object.values(this.tables)) setHidden(each.node, each !== table);
     this.showStart(proposal);
     this.started.replaceChildren();
     this.showCommand();
+    setText(this.effect, "");
+    if (this.throttle) this.forecast();
     setHidden(this.result, false);
     this.title.focus();
+  }
+
+  showNumbers({ figures, disks, placement }) {
+    const words = [...(disks ? dirLines(disks) : lines(figures)), ...placementLines(placement).map((line) => `from the start on, ${line}`)];
+    this.numbers.replaceChildren(disks ? dirNumbers(disks) : numbers(figures));
+    this.summary.replaceChildren(...words.map((text) => h("li", {}, visible(capital(text)))));
   }
 
   // Where nothing is to be moved, there can be something to exclude: there is no job for it.
@@ -266,6 +275,31 @@ class Builder {
   // Nothing where it does not apply.
   get throttle() {
     return this.pacing.hidden ? "" : this.start.elements.throttle.value;
+  }
+
+  typed() {
+    this.showCommand();
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.forecast(), PAUSE_MS);
+  }
+
+  // Shows the forecast for the throttle of the field. That of moves between directories does not depend on it.
+  async forecast() {
+    const { shown, throttle } = this;
+    if (!shown.figures?.moves) return;
+    let [found, said] = [shown.figures.forecast, ""];
+    try {
+      const value = readRate(throttle);
+      if (value !== null) {
+        found = await get(`v1/proposals/${shown.id}/review`, { throttle: value });
+        said = `Takes ${spent(found.seconds)}, at ${rate(found.bandwidth)} per broker.`;
+      }
+    } catch (error) {
+      said = error.message;
+    }
+    if (this.shown !== shown || this.throttle !== throttle) return;
+    setText(this.effect, said);
+    this.showNumbers({ ...shown, figures: { ...shown.figures, forecast: found } });
   }
 
   // What was proposed, with the throttle of the field; nothing where the command has no such goal.
@@ -319,6 +353,7 @@ class Builder {
   // A proposal that is computed goes on in the server; its page does not ask for it any more.
   close() {
     this.running = null;
+    clearTimeout(this.timer);
     this.partitions?.close();
   }
 }

@@ -361,6 +361,24 @@ def test_a_drain_is_proposed_with_numbers_and_started(site: Site) -> None:
     assert (job["total"], job["throttle"]) == (99, 5000)
 
 
+def test_the_throttle_that_is_typed_changes_the_forecast_of_a_proposal(site: Site) -> None:
+    page = site.page("#/plan/propose")
+    propose(page, "drain", 6)
+    before = page.text("#plan-numbers")
+    field = "document.querySelector('#start [name=throttle]')"
+    page.run(f"{field}.focus()")
+    page.type("1KB")
+    page.wait("document.getElementById('throttled').innerText.startsWith('Takes ')")
+    said = page.text("#summary")
+    assert "at 1 kB/s per broker" in said
+    assert "The rate is the throttle of this job." in said
+    assert page.text("#plan-numbers") != before
+    page.run(f"{field}.select()")
+    page.type("fast")
+    page.wait("document.getElementById('throttled').innerText.startsWith('Enter bytes per second')")
+    assert "at 1 kB/s" not in page.text("#summary")
+
+
 def test_a_broker_that_is_empty_already_is_only_excluded(start: Open) -> None:
     site = start(**{"embedded.network.bytes.per.second": "1000000000"})
     page = site.page("#/plan/propose")

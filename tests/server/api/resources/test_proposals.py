@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,10 +12,12 @@ from controller.messages.event import AnyEvent
 from controller.model.configs import SCHEDULE
 from controller.modes import GATEWAY
 from server.api.resources import proposals
+from server.api.shared.forecasts import Reviews
 from server.api.shared.proposals import MAX_KEPT, MAX_OPEN, ProposalRequest, ProposalStore
 from tests.server.api.api_client import MOVE
 from tests.server.api.proposal_client import ProposalClient, answer
 from tests.server.api.resources.test_load import FixedLoad
+from tests.server.api.resources.test_reviews import forecast
 
 DRAIN = {"drain": [1]}
 LATER_MS = 2**45
@@ -491,6 +494,25 @@ async def test_moves_from_another_directory_are_not_executed(of_disks: ProposalC
     await of_disks.post("/v1/proposals", {"disks": {}})
     refused = await of_disks.refusal("POST", "/v1/proposals/1/execute")
     assert refused == (409, "foo-0 on broker 1 is in /c, not in /a; propose again")
+
+
+async def test_the_forecast_of_a_proposal_changes_with_a_throttle(client: ProposalClient) -> None:
+    services = client.api.services
+    assert services is not None
+    client.api.services = replace(services, reviews=Reviews(forecast, lambda: 50))
+    await client.post("/v1/proposals", DRAIN)
+    review = await client.get("/v1/proposals/1/review")
+    assert (review["replica_movements"], review["seconds"], review["rate_origin"]) == (1, 2, "assumed")
+    review = await client.get("/v1/proposals/1/review?throttle=10")
+    assert (review["seconds"], review["bandwidth"], review["rate_origin"]) == (10, 10, "given")
+    client.controller.alter({"foo-0": [4, 5, 6]})
+    assert (await client.refusal("GET", "/v1/proposals/1/review"))[0] == 409
+
+
+async def test_moves_between_directories_have_no_such_forecast(of_disks: ProposalClient) -> None:
+    await of_disks.post("/v1/proposals", {"disks": {}})
+    said = "Proposal 1 is about log directories: its forecast has no throttle."
+    assert await of_disks.refusal("GET", "/v1/proposals/1/review?throttle=1") == (409, said)
 
 
 async def test_other_proposals_have_no_moves_between_directories(client: ProposalClient) -> None:

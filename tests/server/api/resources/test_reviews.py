@@ -75,6 +75,7 @@ async def test_the_rate_is_the_given_one_or_the_throttle_or_assumed() -> None:
     client.controller.default("reassignment.throttle.bytes.per.second", "1000")
     assert await rate() == (1000, "throttle")
     assert await rate("?throttle=7") == (7, "given")
+    assert await rate("?throttle=2000") == (1000, "throttle")
 
 
 async def test_a_throttled_review_uses_the_rates_that_others_have_set() -> None:
