@@ -57,6 +57,7 @@ def still(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterato
     with running(tmp_path_factory.mktemp("still"), SLOW, browser) as site:
         site.submit(range(40), params={"paused": "true"})
         site.post("brokers/6/stop")
+        site.until(lambda: site.api.get("status").json()["incoming"])  # once sizes are measured
         yield site
 
 
