@@ -110,14 +110,14 @@ const emptyLink = (broker, path) => planLink("Empty…", { goal: "empty", dirs: 
 
 const getsReplicas = ({ works, cordoned, excluded }) => works && !cordoned && !excluded;
 
-// What can be done with one of several directories. One that has failed gets nothing new in any case.
+// What can be done with a directory. The only one cannot be emptied. One that has failed gets nothing new in any case.
 function dirActions(id, dirs, dir, app) {
   const { path, works, excluded } = dir;
   const last = !dirs.some((each) => each !== dir && getsReplicas(each));
   const placing = excluded
     ? button("Allow new replicas…", () => allowDir(id, path, app), "", { "aria-label": `Allow new replicas in the directory ${path}…` })
     : works && button("No new replicas…", () => excludeDir(id, path, last, app), "", { "aria-label": `No new replicas in the directory ${path}…` });
-  return h("span", { class: "actions" }, works && emptyLink(id, path), placing);
+  return h("span", { class: "actions" }, works && dirs.length > 1 && emptyLink(id, path), placing);
 }
 
 function directories({ id, log_dirs: dirs }, app) {

@@ -120,6 +120,14 @@ def test_who_excludes_the_last_directory_is_told_what_follows(site: Site) -> Non
     assert "then the broker gets no new partitions." in page.text("#confirm ul")
 
 
+def test_the_only_directory_of_a_broker_cannot_be_emptied(start: Open) -> None:
+    site = start(**{"embedded.log.dirs": "1"})
+    site.post("placement", {"exclude_dirs": [{"broker": 1, "dir": FIRST}]})
+    page = site.open("#/brokers/1", FAST)
+    page.wait("document.querySelector('.dirs .actions')")
+    assert page.text(".dirs .actions") == "Allow new replicas…"
+
+
 def test_a_proposal_is_a_command_with_the_throttle_of_its_field(site: Site) -> None:
     page = wizard(site, f"goal=empty&dirs=1:{FIRST}")
     propose(page)
