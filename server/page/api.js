@@ -60,11 +60,11 @@ export function withQuery(path, query) {
 }
 
 // An answer that has not changed is the same object as before.
-export async function get(path, query = {}) {
+export async function get(path, query = {}, signal = undefined) {
   const whole = withQuery(path, query);
   const before = kept.get(whole);
   const headers = before ? { ...SHARED, "if-none-match": before.tag } : SHARED;
-  const answer = await answered("GET", whole, { headers });
+  const answer = await answered("GET", whole, { headers, signal });
   if (answer.status === 304) return before.content;
   const content = await received(answer.json());
   const tag = answer.headers.get("etag");

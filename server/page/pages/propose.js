@@ -99,6 +99,7 @@ class Builder {
     this.shown = null; // the proposal on the page,
     this.asked = null; // and the request for it
     this.running = null; // the number of the proposal that is being computed
+    this.forecasting = null; // aborts the forecast that is asked for
     root.append(h("h1", {}, "Plan"), planTabs("propose"), this.#goalForm(), this.#computing(), this.#result());
     if (isGoal(params.goal)) this.form.elements.job.value = params.goal;
     if (params.topics) this.topics.expression = params.topics;
@@ -217,6 +218,7 @@ class Builder {
   }
 
   async compute(path, body) {
+    this.#endForecast();
     setHidden(this.result, true);
     this.propose.disabled = true;
     setHidden(this.computing, false);
@@ -241,14 +243,13 @@ class Builder {
     this.shown = proposal;
     const { figures, disks } = proposal;
     const [drawings, table] = disks ? [dirCharts(disks), this.tables.dirs] : [charts(figures), this.tables.brokers];
-    this.showNumbers(proposal);
     this.charts.replaceChildren(...drawings);
     setText(this.rest, table.show(disks ?? figures));
     for (const each of Object.values(this.tables)) setHidden(each.node, each !== table);
     this.showStart(proposal);
     this.started.replaceChildren();
     this.showCommand();
-    setText(this.effect, "");
+    this.#showForecast(figures?.forecast, "");
     if (this.throttle) this.forecast();
     setHidden(this.result, false);
     this.title.focus();
@@ -279,27 +280,39 @@ class Builder {
 
   typed() {
     this.showCommand();
-    clearTimeout(this.timer);
+    this.#endForecast();
+    setText(this.effect, "");
     this.timer = setTimeout(() => this.forecast(), PAUSE_MS);
   }
 
   // Shows the forecast for the throttle of the field. That of moves between directories does not depend on it.
   async forecast() {
+    this.#endForecast();
     const { shown, throttle } = this;
     if (!shown.figures?.moves) return;
-    let [found, said] = [shown.figures.forecast, ""];
+    this.forecasting = new AbortController();
+    const { signal } = this.forecasting;
     try {
       const value = readRate(throttle);
-      if (value !== null) {
-        found = await get(`v1/proposals/${shown.id}/review`, { throttle: value });
-        said = `Takes ${spent(found.seconds)}, at ${rate(found.bandwidth)} per broker.`;
-      }
+      const found = value === null ? shown.figures.forecast : await get(`v1/proposals/${shown.id}/review`, { throttle: value }, signal);
+      if (signal.aborted) return;
+      this.#showForecast(found, throttle, value === null ? "" : `Takes ${spent(found.seconds)}, at ${rate(found.bandwidth)} per broker.`);
     } catch (error) {
-      said = error.message;
+      if (!signal.aborted) this.#showForecast(null, throttle, error.message);
     }
-    if (this.shown !== shown || this.throttle !== throttle) return;
+  }
+
+  #endForecast() {
+    clearTimeout(this.timer);
+    this.forecasting?.abort();
+  }
+
+  // `forecast` is null where there is none for this throttle.
+  #showForecast(forecast, throttle, said = "") {
+    const { shown } = this;
+    this.forecastOf = throttle; // the text of the field
     setText(this.effect, said);
-    this.showNumbers({ ...shown, figures: { ...shown.figures, forecast: found } });
+    this.showNumbers(shown.figures ? { ...shown, figures: { ...shown.figures, forecast } } : shown);
   }
 
   // What was proposed, with the throttle of the field; nothing where the command has no such goal.
@@ -312,6 +325,17 @@ class Builder {
   // ---- start ------------------------------------------------------------------------------------------------------
 
   async execute(event) {
+    this.#endForecast();
+    if (this.forecastOf !== this.throttle) this.#showForecast(null, this.throttle);
+    try {
+      await this.#submit(event);
+    } catch (error) {
+      this.forecast();
+      throw error;
+    }
+  }
+
+  async #submit(event) {
     const throttle = readRate(this.throttle);
     const how = event.submitter?.value ?? "start";
     const until = this.asksUntil && how !== "queue" ? await this.#askUntil() : { value: null };
@@ -353,7 +377,7 @@ class Builder {
   // A proposal that is computed goes on in the server; its page does not ask for it any more.
   close() {
     this.running = null;
-    clearTimeout(this.timer);
+    this.#endForecast();
     this.partitions?.close();
   }
 }

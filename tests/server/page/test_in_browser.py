@@ -373,10 +373,41 @@ def test_the_throttle_that_is_typed_changes_the_forecast_of_a_proposal(site: Sit
     assert "at 1 kB/s per broker" in said
     assert "The rate is the throttle of this job." in said
     assert page.text("#plan-numbers") != before
+    page.run(f"{field}.dispatchEvent(new Event('input'))")
+    assert page.text("#throttled") == ""
     page.run(f"{field}.select()")
     page.type("fast")
     page.wait("document.getElementById('throttled').innerText.startsWith('Enter bytes per second')")
     assert "at 1 kB/s" not in page.text("#summary")
+
+
+REVIEWS = """
+const send = window.fetch.bind(window);
+window.reviews = [];
+window.fetch = (path, options) => {
+  if (path.includes('/review')) window.reviews.push(options.signal);
+  return send(path, options);
+};
+"""
+"""Keeps the signals of requests for a review."""
+
+
+def test_no_forecast_is_asked_for_once_the_job_is_started(site: Site) -> None:
+    page = site.page("#/plan/propose", REVIEWS)
+    propose(page, "drain", 6)
+    assert "Forecast: " in page.text("#summary")
+    type_and_start = """(() => {
+      const field = document.querySelector('#start [name=throttle]');
+      field.value = '1KB';
+      field.dispatchEvent(new Event('input'));
+      field.form.requestSubmit();
+    })()"""
+    page.run(type_and_start)
+    page.wait("document.querySelector('#started a')")
+    page.run("new Promise((done) => setTimeout(done, 600))")
+    assert page.text("#started strong") == "Job 1 is started."
+    assert (page.run("window.reviews.length"), site.job(1)["throttle"]) == (0, 1000)
+    assert (page.text("#throttled"), "Forecast: " in page.text("#summary")) == ("", False)
 
 
 def test_a_broker_that_is_empty_already_is_only_excluded(start: Open) -> None:
