@@ -26,6 +26,15 @@ export const placementAction = ({ exclude, allow: allowed, exclude_dirs: dirs })
   dirs.length && `exclude ${directories(dirs)}`,
 ].filter(Boolean).join(", "));
 
+const are = (all) => (all.length > 1 ? "are" : "is");
+
+// What was set, where Kafka does not follow all of it.
+export const placementSet = ({ exclude: excluded, allow: allowed, exclude_dirs: dirs }) => capital([
+  excluded.length && `${brokers(excluded)} ${are(excluded)} excluded`,
+  allowed.length && `${brokers(allowed)} ${are(allowed)} no longer excluded`,
+  dirs.length && `${directories(dirs)} ${are(dirs)} excluded`,
+].filter(Boolean).join("; "));
+
 export async function allow(id, app) {
   if (await app.ask(`Allow new partitions on broker ${id}?`, ["New topics and new partitions may be placed on it again."], "Allow")) {
     await app.act(({ notes }) => notes.join(" ") || `Broker ${id} gets new partitions again.`, () => post("v1/placement", { allow: [id] }));

@@ -17,7 +17,7 @@ import { goalChoice, goalFields, inWords, isGoal, requestOf } from "../goals.js"
 import { Listing } from "../listing.js";
 import { partitionName } from "../partition_words.js";
 import { Picks } from "../picks.js";
-import { placementAction, placementLines } from "../placement.js";
+import { placementAction, placementLines, placementSet } from "../placement.js";
 import { planTabs } from "../plan_tabs.js";
 import { saveJson } from "../save.js";
 import { TopicPicker } from "../topic_picker.js";
@@ -68,6 +68,12 @@ function lines(figures) {
   return [...figures.summary, ...words, ...more];
 }
 
+// What was done without a job. Notes are about what Kafka does not follow.
+function placed(placement, notes) {
+  if (!placement) return "Nothing is to be done.";
+  return `${notes.length ? placementSet(placement) : capital(placementLines(placement).join("; "))}.`;
+}
+
 // The throttle as an option; a wrong one is left out until it is started, which names it.
 function throttleOption(text) {
   try {
@@ -98,6 +104,7 @@ class Builder {
     this.tables = { brokers: brokerTable(), dirs: dirTable() };
     this.shown = null; // the proposal on the page,
     this.asked = null; // and the request for it
+    this.closed = false;
     this.running = null; // the number of the proposal that is being computed
     this.forecasting = null; // aborts the forecast that is asked for
     root.append(h("h1", {}, "Plan"), planTabs("propose"), this.#goalForm(), this.#computing(), this.#result());
@@ -141,9 +148,10 @@ class Builder {
   }
 
   #computing() {
+    this.stop = this.app.guard(() => this.cancel());
     this.bar = h("progress", { id: "bar", "aria-label": "Proposal" });
     this.phase = h("span", { id: "phase", role: "status" });
-    const cancel = h("button", { type: "button", id: "cancel", onclick: this.app.guard(() => this.cancel()) }, "Cancel");
+    const cancel = h("button", { type: "button", id: "cancel", onclick: this.stop }, "Cancel");
     this.computing = h("section", { id: "progress-of-proposal", class: "card", hidden: true }, h("p", {}, this.bar, " ", this.phase, " ", cancel));
     return this.computing;
   }
@@ -203,10 +211,11 @@ class Builder {
     setText(this.phase, state === "waiting" ? "waits for another proposal" : `${count(all)} partitions, ${Math.round(seconds)}\u00a0s`);
   }
 
-  // Null where it is cancelled, also before its number is known.
+  // Null where it is cancelled or the page is closed, also before its number is known.
   async ready(proposal) {
     this.running = proposal.id;
-    if (this.cancelled) await this.cancel();
+    if (this.cancelled) await this.stop(); // says itself what goes wrong
+    if (this.closed) this.running = null;
     for (let asked = 0; this.running !== null && (proposal.state === "waiting" || proposal.state === "computing"); asked += 1) {
       this.showProgress(proposal);
       await new Promise((resolve) => setTimeout(resolve, POLL_MS[asked] ?? POLL_MS.at(-1)));
@@ -229,7 +238,7 @@ class Builder {
       const proposal = await this.ready(await post(withQuery(path, AT_ONCE), body));
       if (proposal) this.show(proposal);
     } catch (error) {
-      if (this.cancelled) return;
+      if (this.cancelled || this.closed) return;
       error.message = inWords(this.form, error.message);
       throw error;
     } finally {
@@ -344,9 +353,7 @@ class Builder {
     const { job, notes } = await post(withQuery(`v1/proposals/${this.shown.id}/execute`, options));
     setHidden(this.start, true);
     const link = h("a", { class: "button primary", href: job === null ? "#/" : `#/jobs/${job}` }, job === null ? "Show the overview" : `Show job ${job}`);
-    const placed = notes.length ? [] : placementLines(this.shown.placement); // Notes are about what Kafka does not follow.
-    const nothing = placed.length ? `${capital(placed.join("; "))}.` : "Nothing is to be done.";
-    const said = job === null ? nothing : `Job ${job} is ${SAID[how]}.`;
+    const said = job === null ? placed(this.shown.placement, notes) : `Job ${job} is ${SAID[how]}.`;
     this.started.replaceChildren(h("strong", {}, said), link, ...notes.map((note) => h("p", {}, note)));
     link.focus(); // The button that was pressed is hidden now.
   }
@@ -376,6 +383,7 @@ class Builder {
 
   // A proposal that is computed goes on in the server; its page does not ask for it any more.
   close() {
+    this.closed = true;
     this.running = null;
     this.#endForecast();
     this.partitions?.close();

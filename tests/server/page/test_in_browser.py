@@ -410,6 +410,15 @@ def test_no_forecast_is_asked_for_once_the_job_is_started(site: Site) -> None:
     assert (page.text("#throttled"), "Forecast: " in page.text("#summary")) == ("", False)
 
 
+WITH_NOTE = """(() => {
+  const read = Response.prototype.json;
+  Response.prototype.json = async function () {
+    const body = await read.call(this);
+    return body.notes ? { ...body, notes: ["Kafka is slow"] } : body;
+  };
+})()"""
+
+
 def test_a_broker_that_is_empty_already_is_only_excluded(start: Open) -> None:
     site = start(**{"embedded.network.bytes.per.second": "1000000000"})
     page = site.page("#/plan/propose")
@@ -425,6 +434,14 @@ def test_a_broker_that_is_empty_already_is_only_excluded(start: Open) -> None:
     page.wait("document.querySelector('#started strong')")
     assert page.text("#started strong") == "Broker 6 gets no new partitions."
     assert site.api.get("placement").json()["excluded"] == [6]
+    site.post("placement", {"allow": [6]})
+    page.run(WITH_NOTE)
+    page.run("document.getElementById('propose').click()")
+    page.wait("!document.getElementById('result').hidden && !document.getElementById('start').hidden")
+    page.run("document.getElementById('start-now').click()")
+    page.wait("document.querySelector('#started p')")
+    said = (page.text("#started strong"), page.text("#started p"))
+    assert said == ("Broker 6 is excluded.", "Kafka is slow")
 
 
 def test_topics_and_bytes_are_options_of_a_balance(site: Site) -> None:
@@ -473,6 +490,36 @@ def test_a_proposal_is_cancelled_from_its_first_moment_on(site: Site, cancel: st
     assert page.run("document.getElementById('result').hidden && document.getElementById('trouble').hidden")
     propose(page, "balance")
     assert "Forecast" in page.text("#summary") or "Nothing to move" in page.text("#summary")
+
+
+def test_a_cancel_that_fails_is_shown(site: Site) -> None:
+    refuse = """
+    const send = window.fetch.bind(window);
+    const refusal = () => Promise.resolve(new Response('{"error": "It is not yours."}', { status: 403 }));
+    window.fetch = (path, options) => (options.method === "DELETE" ? refusal() : send(path, options));
+    """
+    page = site.page("#/plan/propose?goal=balance", refuse)
+    page.wait("!document.getElementById('wizard').hidden")
+    page.run(f"(() => {{ document.getElementById('propose').click(); {AT_ONCE}; }})()")
+    page.wait("document.getElementById('progress-of-proposal').hidden")
+    assert page.text("#trouble") == "It is not yours."
+
+
+def test_a_page_that_is_closed_does_not_ask_for_its_proposal(site: Site) -> None:
+    count = """
+    const send = window.fetch.bind(window);
+    window.asked = [];
+    window.fetch = (path, options) => {
+      if (path.startsWith('v1/proposals')) window.asked.push(options.method);
+      return send(path, options);
+    };
+    """
+    page = site.page("#/plan/propose?goal=balance", count)
+    page.wait("!document.getElementById('wizard').hidden")
+    page.run("document.getElementById('propose').click(); location.hash = '#/brokers'; null")
+    site.until(lambda: site.api.get("proposals").json()["proposals"])
+    page.run("new Promise((done) => setTimeout(done, 500))")
+    assert page.run("window.asked") == ["POST"]
 
 
 def test_the_wizard_shows_why_no_plan_can_be_proposed(site: Site) -> None:
