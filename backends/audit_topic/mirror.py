@@ -4,9 +4,10 @@ An entry can be in the topic twice: it was copied again after a crash. It can al
 active instance before it comes from the topic. The first one counts.
 """
 
+import asyncio
 import logging
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from backends.audit_topic.entries import entries_in_batches
@@ -45,18 +46,24 @@ class AuditMirror:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known = KnownIds()
+        """Ids of entries that are stored."""
+        self._adding = asyncio.Lock()
 
     async def add(self, entries: Iterable[AuditEntry]) -> None:
-        """Add the entries that are new. Raises StoreError; they can then be added again."""
-        new = sorted(entry for entry in entries if self._known.add(entry.id))
-        if not new:
-            return
-        try:
-            await self._store.commit(new)
-        except StoreError:
-            for entry in new:
-                self._known.remove(entry.id)
-            raise
+        """Add the entries that are new. Raises StoreError; they can then be added again.
+
+        If the caller is cancelled, the entries are added nevertheless.
+        """
+        await asyncio.shield(self._add(list(entries)))
+
+    async def _add(self, entries: Sequence[AuditEntry]) -> None:
+        # One after the other: whether an entry is new is known once the commit of its double has ended.
+        async with self._adding:
+            new = {entry.id: entry for entry in reversed(entries) if entry.id not in self._known}
+            if new:
+                await self._store.commit(sorted(new.values()))
+            for number in new:
+                self._known.add(number)
 
     async def follow(self, entry_log: EntryLog, clock: Clock) -> None:
         """Add the entries of the topic until cancelled.
@@ -76,7 +83,8 @@ class AuditMirror:
             except (DecodeError, StoreError) as error:
                 if str(error) != failure:
                     failure = str(error)
-                    log.warning("the audit topic cannot be read: %s; trying again", error)
+                    verb = "copied" if isinstance(error, StoreError) else "read"
+                    log.warning("the audit topic cannot be %s: %s; trying again", verb, error)
             except OSError:
                 pass  # The log of the topic has named the reason.
             if idle:
@@ -109,10 +117,14 @@ class KnownIds:
         self._ends: list[int] = []
         """Inclusive. Ranges neither overlap nor touch."""
 
+    def __contains__(self, number: int) -> bool:
+        at = bisect_right(self._starts, number)
+        return at > 0 and number <= self._ends[at - 1]
+
     def add(self, number: int) -> bool:
         """Add the id; return whether it is new."""
         at = bisect_right(self._starts, number)
-        if at and number <= self._ends[at - 1]:
+        if number in self:
             return False
         joins_left = at > 0 and self._ends[at - 1] == number - 1
         joins_right = at < len(self._starts) and self._starts[at] == number + 1
@@ -127,11 +139,3 @@ class KnownIds:
             self._starts.insert(at, number)
             self._ends.insert(at, number)
         return True
-
-    def remove(self, number: int) -> None:
-        """Remove the id, which is known."""
-        at = bisect_right(self._starts, number) - 1
-        start, end = self._starts[at], self._ends[at]
-        left = [(first, last) for first, last in ((start, number - 1), (number + 1, end)) if first <= last]
-        self._starts[at : at + 1] = [first for first, _ in left]
-        self._ends[at : at + 1] = [last for _, last in left]

@@ -53,7 +53,7 @@ class SqliteStore:
     """Implements `controller.ports.Store` in a directory that it locks and, if needed, creates.
 
     All calls of `commit` belong to one event loop. After a failed commit all later ones fail: memory is then
-    ahead of the disk. With `recovers`, which is for an audit log alone, later ones are tried. Raises
+    ahead of the disk. With `recovers`, which is for an audit log alone, each later commit is tried. Raises
     StoreError if the directory is in use, is damaged, was written by a newer version, or cannot be written.
     """
 
@@ -208,7 +208,7 @@ class SqliteStore:
                 self._database.execute("COMMIT")
         _report(self._unfinished, self._failure)
         self._unfinished = []
-        if self._recovers:
+        if self._recovers and not self._database.in_transaction:
             self._failure = None
 
     @contextlib.contextmanager

@@ -5,9 +5,9 @@ has the same name, and would accept records after an empty history. Transactions
 second part, in which each transaction raises the epoch.
 """
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from time import time_ns
 from typing import TypeVar
 
@@ -208,16 +208,22 @@ class KafkaStateLog:
         return row
 
     async def _ask_others(self, client: UpstreamClient) -> MetadataResponseTopic:
-        """Return the metadata of a broker that knows the topic. Raises TopicReplacedError if none does.
+        """Return the metadata of a broker that knows the topic.
 
-        A broker that has just started may not know a topic that exists.
+        A broker that has just started may not know a topic that exists. Raises TopicReplacedError if all
+        know of none, and BrokerError if one did not answer.
         """
+        await client.refresh()
         live = sorted(broker.id for broker in client.brokers.values() if not broker.fenced)
-        for broker in live[:MOST_ASKED]:
-            with suppress(BrokerError):
-                row = await self._ask_metadata(client, broker)
-                if row.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-                    return row
+        asking = (self._ask_metadata(client, broker) for broker in live[:MOST_ASKED])
+        answers = await asyncio.gather(*asking, return_exceptions=True)
+        rows = [answer for answer in answers if not isinstance(answer, BaseException)]
+        for row in rows:
+            if row.error_code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                return row
+        for answer in answers:
+            if isinstance(answer, BaseException):
+                raise answer
         raise TopicReplacedError(f"the state topic {self._topic} was deleted")
 
     async def _ask_coordinator(self, request: Request[Response], version: int | None = None) -> Response:

@@ -151,7 +151,8 @@ class TermWriter:
             self._lost = StoreLostError(str(error))
             raise self._lost from error
         except BaseException as error:
-            self._lost = StoreLostError(f"the writer of the state topic has ended: {error!r}")
+            reason = "was stopped" if isinstance(error, asyncio.CancelledError) else f"has failed: {error!r}"
+            self._lost = StoreLostError(f"the writer of the state topic {reason}")
             raise
         finally:
             if self._lost is not None:

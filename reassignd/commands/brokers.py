@@ -110,5 +110,6 @@ def _disk(used: int | None, total: int | None) -> str:
 
 
 def _log_dir(row: Row) -> tuple[str, str, str]:
-    state = "cordoned" if row["cordoned"] else "live" if row["works"] else "failed"
+    notes = {"failed": not row["works"], "cordoned": row["cordoned"], "excluded": row.get("excluded")}
+    state = ", ".join(name for name, is_so in notes.items() if is_so) or "live"
     return row["path"], state, _disk(row["used"], row["total"])

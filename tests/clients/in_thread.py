@@ -24,9 +24,14 @@ class InThread:
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
-        self._thread.join(END_SECONDS)
-        if self._thread.is_alive():
-            raise TimeoutError(f"the thread {self._thread.name} did not end within {END_SECONDS} s")
+        wait_for_end(self._thread)
 
     def _run(self) -> None:
         raise NotImplementedError
+
+
+def wait_for_end(thread: threading.Thread) -> None:
+    """Wait until the thread has ended. Raises TimeoutError after END_SECONDS."""
+    thread.join(END_SECONDS)
+    if thread.is_alive():
+        raise TimeoutError(f"the thread {thread.name} did not end within {END_SECONDS} s")

@@ -18,12 +18,15 @@ def limit() -> Iterator[Timer]:
 
 
 def test_the_time_limit_ends_a_test_that_waits(limit: Timer) -> None:
-    limit.start()
+    async def wait() -> None:
+        limit.start()
+        await asyncio.Event().wait()
+
     with (
         asyncio.Runner(loop_factory=new_uvloop) as runner,
         pytest.raises(asyncio.CancelledError, match="Timeout"),
     ):
-        runner.run(asyncio.Event().wait())
+        runner.run(wait())
 
 
 def test_other_exceptions_are_reported_and_end_nothing(caplog: pytest.LogCaptureFixture) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.errors import KafkaError
 
-from tests.clients.in_thread import END_SECONDS
+from tests.clients.in_thread import wait_for_end
 from tests.clients.java_programs import AdminError, JavaAdmin, Tools
 from tests.clients.tool import Tool
 from tests.clients.tours import CLIENTS, expected, tour
@@ -46,9 +46,7 @@ class Orders:
     def stop(self) -> None:
         """Finish the order that was begun, and end."""
         self._stop.set()
-        self._thread.join(END_SECONDS)
-        if self._thread.is_alive():
-            raise TimeoutError(f"{self.topic}: the last order was not answered within {END_SECONDS} s")
+        wait_for_end(self._thread)
 
     def _run(self) -> None:
         try:

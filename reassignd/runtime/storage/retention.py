@@ -115,15 +115,17 @@ class AuditStore(NamedTuple):
     retention: AuditRetention
 
     async def trim_periodically(self, now_ms: Callable[[], int], clock: Clock) -> None:
-        """Delete the entries that exceed a limit, now and every TRIM_SECONDS, until the store fails."""
+        """Delete the entries that exceed a limit, now and every TRIM_SECONDS, until the term is lost.
+
+        A store that has failed is tried again: it may be one that recovers. Else the process ends anyway.
+        """
         while True:
             try:
                 await self.trim(now_ms(), clock)
-            except (StoreError, StoreLostError):
-                # The driver notices it too, and ends the process with the reason.
+            except StoreLostError:
                 return
-            except sqlite3.Error as error:
-                log.warning("old entries of the audit log could not be found: %s", error)
+            except (StoreError, sqlite3.Error) as error:
+                log.warning("old entries of the audit log could not be deleted: %s", error)
             await clock.sleep(TRIM_SECONDS)
 
     async def trim(self, now_ms: int, clock: Clock) -> None:

@@ -102,13 +102,11 @@ async def exclude_dirs(call: Call, dirs: Collection[BrokerDir]) -> list[str]:
 
 def still_allowed(call: Call, dirs: Iterable[NamedDir]) -> list[NamedDir]:
     """Return the directories that `exclude_dirs` would exclude: not those that are excluded already."""
-    excluded = call.state.settings.excluded_dirs
     if not can_exclude_dirs(call):
         return []
-    named = ((each, BrokerDir(each.broker, each.dir)) for each in dirs)
-    return [
-        each for each, key in named if _can_be_listed(key) and each.dir not in excluded.get(each.broker, ())
-    ]
+    excluded = call.state.settings.excluded_dirs
+    allowed = (each for each in dirs if each.dir not in excluded.get(each.broker, ()))
+    return [each for each in allowed if _can_be_listed(BrokerDir(each.broker, each.dir))]
 
 
 def _can_be_listed(each: BrokerDir) -> bool:

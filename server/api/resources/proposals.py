@@ -23,7 +23,7 @@ from server.api.resources import snapshot
 from server.api.resources.disk_moves import WantedMoves, order_of
 from server.api.resources.jobs import Accepted, JobOptions, submit_entries
 from server.api.resources.placement import alter_excluded, exclude_dirs, still_allowed
-from server.api.resources.reviews import Review, ReviewOptions, reviewed
+from server.api.resources.reviews import Review, ReviewOptions, check_size, reviewed
 from server.api.resources.snapshot import SnapshotPartition
 from server.api.shared.answers import encoded_lines, json_in_pieces, json_response
 from server.api.shared.call import Call, Endpoint
@@ -170,6 +170,9 @@ async def review(call: Call, options: ReviewOptions) -> Review:
     kept = _ready(call)
     if kept.figures is None:
         raise HttpError(409, f"Proposal {kept.id} is about log directories: its forecast has no throttle.")
+    if not kept.changes_anything:
+        raise HttpError(409, f"Proposal {kept.id} changes no partition: there is nothing to forecast.")
+    check_size(kept.figures.partitions)
 
     async def entries() -> Sequence[Entry]:
         return await call.off_loop.run(checked_entries, call.state, kept)

@@ -40,7 +40,15 @@ class ReviewOptions(Struct, forbid_unknown_fields=True):
     """Query parameters of a review."""
 
     throttle: (
-        Annotated[int, Meta(ge=1, le=2**63 - 1, description="Bytes per second to and from each broker.")]
+        Annotated[
+            int,
+            Meta(
+                ge=1,
+                le=2**63 - 1,
+                description="Bytes per second to and from each broker, for the job of the plan. A lower"
+                " throttle of the cluster or another job, or a lower pace, counts instead (`rate_origin`).",
+            ),
+        ]
         | UnsetType
     ) = UNSET
 
@@ -110,7 +118,7 @@ async def review(call: Call, options: ReviewOptions) -> Review:
 
     def read(value: object) -> tuple[Entries, Faults]:
         entries, faults = examine_plan(value)
-        _check_size(len(entries))
+        check_size(len(entries))
         return entries, faults
 
     async def entries() -> Sequence[Entry]:
@@ -119,7 +127,8 @@ async def review(call: Call, options: ReviewOptions) -> Review:
     return await reviewed(call, entries, options)
 
 
-def _check_size(entries: int) -> None:
+def check_size(entries: int) -> None:
+    """Refuse a plan that is too large to be forecast here. Raises HttpError."""
     if entries > MAX_ENTRIES:
         raise HttpError(
             422, f"the plan has {entries:,} entries: `reassignd plan` forecasts more than {MAX_ENTRIES:,}"
@@ -145,7 +154,6 @@ async def reviewed(
     slots = reviews.of(call.identity.role)
     with slots.opened():
         entries = await read()
-        _check_size(len(entries))
         head = await call.compute(len(entries), _head, call.state, entries, bandwidth, rates, elects)
         answer = await call.while_connected(slots.forecast(lambda: _request(call, head)))
     keys = (TopicPartition(entry.topic, entry.partition) for entry in entries)
@@ -167,7 +175,7 @@ async def reviewed(
 def _rate(call: Call, given: int | UnsetType, unthrottled: int) -> ForecastRate:
     """Return the given rate, unless what applies to all jobs is lower: the lowest one is in force.
 
-    `scheduled_seconds` counts the throttles of the schedule's periods.
+    Without pace, the throttles of the schedule's periods are in `scheduled_seconds` only.
     """
     others = forecast_rate(call.state, call.services.progress, unthrottled)
     if given is UNSET or (others.origin is RateOrigin.PACED and others.bytes < given):

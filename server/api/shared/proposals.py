@@ -424,12 +424,12 @@ class DiskFigures(Struct):
 
 
 class ProposedPlacement(Struct):
-    """Who gets nothing new any more, or something again, from the execution of a proposal on."""
+    """The brokers and log directories that the execution of a proposal excludes or allows."""
 
-    exclude: Annotated[Ids, Meta(description="Brokers that get no new partitions any more.")]
+    exclude: Annotated[Ids, Meta(description="Brokers that are excluded: they get no new partitions.")]
     allow: Annotated[Ids, Meta(description="Excluded brokers that get new partitions again.")]
     exclude_dirs: Annotated[
-        list[NamedDir], Meta(description="Log directories that get no new replicas any more.")
+        list[NamedDir], Meta(description="Log directories that are excluded: they get no new replicas.")
     ]
 
 
@@ -451,7 +451,7 @@ class Proposal(Struct):
     )
     placement: Annotated[
         ProposedPlacement | None,
-        Meta(description="What its execution changes at this moment, even if nothing moves; null without."),
+        Meta(description="What its execution excludes or allows at this moment; null if nothing."),
     ] = None
 
 

@@ -1,7 +1,7 @@
 """The mirror has each entry of the topic once."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from backends.audit_topic.mirror import PAUSE_SECONDS, AuditMirror, KnownIds
 from backends.sqlite.datadir import StoreError
 from backends.state_topic.log import TopicReplacedError
-from common.clock import ManualClock
+from common.clock import ManualClock, settle
+from common.tasks import cancel
+from controller.model.cluster import Change
 from protocol.codec.errors import DecodeError
 from tests.backends.audit_topic.builders import RecordedStore, ScriptedTopic, an_entry
 from tests.backends.state_topic.builders import row
@@ -95,7 +97,46 @@ async def test_entries_that_cannot_be_stored_are_named_once_and_read_again(
         assert await following.ids() == []
         following.store.error = None
         assert await following.ids() == [1, 2]
-    assert caplog.messages == ["the audit topic cannot be read: the disk is full; trying again"]
+    assert caplog.messages == ["the audit topic cannot be copied: the disk is full; trying again"]
+
+
+async def test_an_entry_whose_first_commit_fails_is_added_by_the_second(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    following, failing = Following(), asyncio.Event()
+
+    async def fail_later(_: object) -> None:
+        await failing.wait()
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(following.store, "commit", fail_later)
+    shown = asyncio.create_task(following.mirror.add([an_entry(1)]))
+    await settle()
+    read = asyncio.create_task(following.mirror.add([an_entry(1)]))
+    await settle()
+    monkeypatch.undo()
+    failing.set()
+    with pytest.raises(StoreError):
+        await shown
+    await read
+    assert following.store.ids() == [1]
+
+
+async def test_entries_are_added_though_the_caller_is_cancelled() -> None:
+    following, written = Following(), asyncio.Event()
+    commit = following.store.commit
+
+    async def commit_later(changes: Sequence[Change]) -> None:
+        await written.wait()
+        await commit(changes)
+
+    following.store.commit = commit_later  # type: ignore[method-assign]
+    adding = asyncio.create_task(following.mirror.add([an_entry(1)]))
+    await settle()
+    await cancel(adding)
+    written.set()
+    await following.mirror.add([an_entry(1)])
+    assert following.store.ids() == [1]
 
 
 async def test_entries_that_were_deleted_before_they_were_read_are_skipped(
@@ -138,16 +179,13 @@ async def test_records_that_are_no_entries_are_skipped(caplog: pytest.LogCapture
     assert "1 records that are no entries" in caplog.text
 
 
-@given(st.lists(st.tuples(st.integers(1, 30), st.booleans()), max_size=60))
-def test_it_tells_what_a_set_tells(changes: list[tuple[int, bool]]) -> None:
+@given(st.lists(st.integers(1, 30), max_size=60))
+def test_it_tells_what_a_set_tells(numbers: list[int]) -> None:
     known, plain = KnownIds(), set[int]()
-    for number, removed in changes:
-        if removed and number in plain:
-            known.remove(number)
-            plain.remove(number)
-        else:
-            assert known.add(number) == (number not in plain)
-            plain.add(number)
+    for number in numbers:
+        assert (number in known) == (number in plain)
+        assert known.add(number) == (number not in plain)
+        plain.add(number)
 
 
 def test_consecutive_ids_take_one_range() -> None:

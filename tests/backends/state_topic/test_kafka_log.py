@@ -238,13 +238,30 @@ async def test_the_first_offset_is_that_of_the_leader() -> None:
     assert cluster.asked[-1][1] == 2
 
 
-async def test_a_broker_that_does_not_know_the_topic_yet_is_not_believed() -> None:
+@pytest.fixture
+async def searching() -> tuple[Cluster, KafkaStateLog]:
+    """A cluster, and a log that asks who leads the partition next."""
     cluster = Cluster(fetch=ErrorCode.NOT_LEADER_OR_FOLLOWER)
     log = cluster.log()
     with pytest.raises(OSError, match="NOT_LEADER"):
         await log.fetch(0)
-    cluster.answers |= {
-        FetchRequest: Cluster().answers[FetchRequest],
-        MetadataRequest: lambda _, broker: cluster.topic(known=broker == 3),
-    }
+    cluster.answers[FetchRequest] = Cluster().answers[FetchRequest]
+    return cluster, log
+
+
+async def test_a_broker_that_does_not_know_the_topic_yet_is_not_believed(
+    searching: tuple[Cluster, KafkaStateLog],
+) -> None:
+    cluster, log = searching
+    cluster.answers[MetadataRequest] = lambda _, broker: cluster.topic(known=broker == 3)
     assert (await log.fetch(0)).end_offset == 5
+
+
+async def test_a_topic_is_not_deleted_as_long_as_a_broker_does_not_answer(
+    searching: tuple[Cluster, KafkaStateLog],
+) -> None:
+    cluster, log = searching
+    lost = UnreachableError("connection refused")
+    cluster.answers[MetadataRequest] = lambda _, broker: lost if broker == 3 else cluster.topic(known=False)
+    with pytest.raises(OSError, match="connection refused"):
+        await log.fetch(0)

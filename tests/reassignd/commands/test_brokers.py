@@ -32,7 +32,9 @@ BROKER = {
     "cordoned": True,
     "excluded": False,
     "empty": False,
-    "log_dirs": [{"path": "/a", "works": False, "total": None, "used": None, "cordoned": False}],
+    "log_dirs": [
+        {"path": "/a", "works": False, "total": None, "used": None, "cordoned": False, "excluded": True}
+    ],
 }
 TOPIC = {
     "topic": "orders",
@@ -116,7 +118,7 @@ def test_wide_brokers_have_all_columns(capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.usefixtures("server")
 def test_a_broker_has_its_log_directories(capsys: pytest.CaptureFixture[str]) -> None:
     lines = shown(capsys, "brokers", "2")
-    assert lines[3:5] == ["LOG DIR  STATE   DISK", "/a       failed"]
+    assert lines[3:5] == ["LOG DIR  STATE             DISK", "/a       failed, excluded"]
     assert lines[-1] == "It holds nothing. Ask `reassignd drained 2` before you stop it."
 
 

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from backends.sqlite.datadir import StoreError
 from backends.state_topic.log import TopicReplacedError
 from backends.state_topic.state_rows import RowWriter
 from backends.state_topic.topic import StateTopicError
@@ -14,6 +15,7 @@ from common.clock import ManualClock
 from common.off_loop import WorkerThread
 from common.tasks import cancel
 from controller.model.audit import AuditFilter
+from controller.ports import StoreLostError
 from protocol.record_batch import Producer
 from reassignd.runtime.instances.mirrored_audit import TopicAudit
 from reassignd.runtime.storage.retention import AuditRetention
@@ -82,6 +84,19 @@ async def test_entries_that_were_not_copied_are_those_of_the_next_term(topic: To
         await outbox.copy()
     async with topic.instance() as third:
         assert await third.ids() == [2, 1]
+
+
+async def test_a_term_whose_entries_cannot_be_copied_ends(
+    topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(_: object, __: object) -> None:
+        raise StoreError("the disk is full")
+
+    rows = dict(RowWriter(()).encode(an_entry(1)))
+    monkeypatch.setattr("backends.sqlite.store.SqliteStore.commit", fail)
+    async with topic.instance() as instance:
+        with pytest.raises(StoreLostError, match="the audit log is incomplete: the disk is full"):
+            await instance.audit.begin_term(RecordedStore(), rows)  # type: ignore[arg-type]
 
 
 async def test_a_topic_that_cannot_be_used_is_named_once_and_opened_again(

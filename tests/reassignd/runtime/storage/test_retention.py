@@ -15,6 +15,7 @@ from common.off_loop import WorkerThread
 from controller.messages.event import AnyEvent
 from controller.messages.job_events import Prune
 from controller.model.audit import AuditAction, AuditEntry
+from controller.ports import StoreLostError
 from reassignd.runtime.storage.retention import (
     BATCH,
     PRUNE_SECONDS,
@@ -157,13 +158,17 @@ async def test_an_empty_log_is_left_alone(audit: AuditStore) -> None:
     assert audit.reader.span().newest == 0
 
 
-async def test_the_task_ends_with_the_store(
-    audit: AuditStore, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+async def test_a_full_disk_is_tried_again_until_the_term_is_lost(
+    audit: AuditStore, store: SqliteStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    failures = [StoreLostError("claimed by another"), StoreError("the disk is full")]
+
     def fail(_: object) -> None:
-        raise StoreError("the disk is full")
+        raise failures.pop()
 
     await fill(store)
     monkeypatch.setattr(store, "commit", fail)
     strict = audit._replace(retention=AuditRetention(10_000, 1))
     await asyncio.wait_for(strict.trim_periodically(lambda: 0, InstantClock()), 60)
+    assert failures == []
+    assert "old entries of the audit log could not be deleted: the disk is full" in caplog.text

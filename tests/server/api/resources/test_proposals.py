@@ -318,6 +318,8 @@ async def test_an_empty_proposal_is_not_executed(client: ProposalClient) -> None
     client.answer = answer()
     await client.post("/v1/proposals", {"balance": True})
     assert await client.refusal("POST", "/v1/proposals/1/execute") == (409, "Proposal 1 changes nothing.")
+    said = "Proposal 1 changes no partition: there is nothing to forecast."
+    assert await client.refusal("GET", "/v1/proposals/1/review?throttle=10") == (409, said)
 
 
 async def test_a_broker_that_is_empty_already_gets_nothing_new(client: ProposalClient) -> None:
