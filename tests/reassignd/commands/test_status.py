@@ -2,6 +2,7 @@
 
 import json
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -120,7 +121,8 @@ def test_the_last_job_is_shown_when_nothing_moves() -> None:
     assert line.endswith(" ago")
 
 
-def test_a_large_screen_shows_everything() -> None:
+def test_a_large_screen_shows_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reassignd.commands.output.time", SimpleNamespace(time=lambda: 1_000.0))
     assert screen(status(), 200, 50) == lines(status(), 200)
 
 
