@@ -220,8 +220,8 @@ class SqliteStore:
             if not self._recovers:
                 remedy += ", then start again: nothing that was acknowledged is lost"
             self._fail(StoreError(f"records cannot be written to {self._directory} ({error}); {remedy}"))
-        except (OverflowError, TypeError, ValueError) as error:
-            # SQLite cannot hold the record. The writer must go on, or all later commits would never complete.
+        except Exception as error:  # noqa: BLE001 - who waits for the commit gets it
+            # Such as a record that SQLite cannot hold. The writer must go on, or no commit would ever end.
             self._fail(error)
 
     def _fail(self, failure: Exception) -> None:

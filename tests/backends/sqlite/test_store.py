@@ -158,6 +158,18 @@ async def test_a_record_that_sqlite_cannot_store_fails_the_commit_and_all_after_
             await asyncio.wait_for(store.commit([record]), PATIENCE_SECONDS)
 
 
+async def test_an_unexpected_error_fails_the_commit_and_all_after_it(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise AttributeError("of a fault")
+
+    monkeypatch.setattr("backends.sqlite.store._apply", fail)
+    for _ in range(2):
+        with pytest.raises(AttributeError, match="of a fault"):
+            await asyncio.wait_for(store.commit([ControllerEpoch(8)]), PATIENCE_SECONDS)
+
+
 async def test_a_failed_commit_is_rolled_back(store: SqliteStore) -> None:
     damage(store, "DROP TABLE configs")
     with pytest.raises(StoreError, match="no such table"):
