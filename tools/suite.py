@@ -18,7 +18,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -78,10 +78,13 @@ class Running:
     def ended(self) -> int | None:
         """The exit code, or None while the part runs."""
         if self._code is None:
-            before = _cpu_seconds()
-            self._code = self._process.poll()
-            self.cpu_seconds = _cpu_seconds() - before
+            self._end_by(self._process.poll)
         return self._code
+
+    def _end_by(self, end: Callable[[], int | None]) -> None:
+        before = _cpu_seconds()
+        self._code = end()
+        self.cpu_seconds = _cpu_seconds() - before
 
     def keep_to(self, seconds: float) -> None:
         """Interrupt the part when it has run that long, and kill it some time later."""
@@ -98,8 +101,8 @@ class Running:
     def kill(self) -> None:
         """End what is left of the part."""
         self._signal(signal.SIGKILL)
-        while self.ended() is None:
-            time.sleep(POLL_SECONDS)
+        if self._code is None:
+            self._end_by(self._process.wait)
 
     def _signal(self, number: signal.Signals) -> None:
         try:

@@ -28,9 +28,7 @@ def work(lines: Iterator[bytes], answers: BinaryIO) -> None:
     try:
         snapshot = parse_snapshot("the cluster", until_end(lines))
         limits, rates = PlanLimits(**request["limits"]), dict(request["rates"])
-        result = forecast(
-            targets, snapshot, limits, request["bandwidth"], rates, elects=request.get("elects", False)
-        )
+        result = forecast(targets, snapshot, limits, request["bandwidth"], rates, elects=request["elects"])
         answer = result._asdict() | {"waiting": result.waiting[:WAITING]}
     except PlanError as error:
         answer = {"error": str(error)}

@@ -10,30 +10,28 @@ const NAMED = 5; // brokers or directories that are named
 const named = (all, noun, plural) => (all.length > NAMED ? counted(all.length, noun, plural) : `${all.length > 1 ? plural : noun} ${all.join(", ")}`);
 const brokers = (ids) => named(ids, "broker", "brokers");
 const directories = (dirs) => named(dirs.map(dirText), "directory", "directories");
-const get = (all) => (all.length > 1 ? "get" : "gets");
 
-// What a proposal changes of where something new is placed, in words; nothing if `placement` is null.
-export const placementLines = (placement) => [
-  placement?.exclude.length && `${brokers(placement.exclude)} ${get(placement.exclude)} no new partitions`,
-  placement?.allow.length && `${brokers(placement.allow)} ${get(placement.allow)} new partitions again`,
-  placement?.exclude_dirs.length && `${directories(placement.exclude_dirs)} ${get(placement.exclude_dirs)} no new replicas`,
-].filter(Boolean);
+// What a proposal changes of where something new is placed: of each kind, what `say` makes of its name and of "they are several".
+function changesOf({ exclude, allow: allowed, exclude_dirs: dirs }, ...say) {
+  const kinds = [[exclude, brokers], [allowed, brokers], [dirs, directories]];
+  return kinds.flatMap(([all, name], kind) => (all.length ? [say[kind](name(all), all.length > 1)] : []));
+}
+
+// In words; nothing if `placement` is null.
+export const placementLines = (placement) => (placement ? changesOf(placement,
+  (who, several) => `${who} ${several ? "get" : "gets"} no new partitions`,
+  (who, several) => `${who} ${several ? "get" : "gets"} new partitions again`,
+  (who, several) => `${who} ${several ? "get" : "gets"} no new replicas`) : []);
 
 // The same as a button.
-export const placementAction = ({ exclude, allow: allowed, exclude_dirs: dirs }) => capital([
-  exclude.length && `exclude ${brokers(exclude)}`,
-  allowed.length && `allow ${brokers(allowed)}`,
-  dirs.length && `exclude ${directories(dirs)}`,
-].filter(Boolean).join(", "));
-
-const are = (all) => (all.length > 1 ? "are" : "is");
+export const placementAction = (placement) => capital(changesOf(placement,
+  (who) => `exclude ${who}`, (who) => `allow ${who}`, (who) => `exclude ${who}`).join(", "));
 
 // What was set, where Kafka does not follow all of it.
-export const placementSet = ({ exclude: excluded, allow: allowed, exclude_dirs: dirs }) => capital([
-  excluded.length && `${brokers(excluded)} ${are(excluded)} excluded`,
-  allowed.length && `${brokers(allowed)} ${are(allowed)} no longer excluded`,
-  dirs.length && `${directories(dirs)} ${are(dirs)} excluded`,
-].filter(Boolean).join("; "));
+export const placementSet = (placement) => capital(changesOf(placement,
+  (who, several) => `${who} ${several ? "are" : "is"} excluded`,
+  (who, several) => `${who} ${several ? "are" : "is"} no longer excluded`,
+  (who, several) => `${who} ${several ? "are" : "is"} excluded`).join("; "));
 
 export async function allow(id, app) {
   if (await app.ask(`Allow new partitions on broker ${id}?`, ["New topics and new partitions may be placed on it again."], "Allow")) {

@@ -122,7 +122,7 @@ async def test_an_entry_whose_first_commit_fails_is_added_by_the_second(
     assert following.store.ids() == [1]
 
 
-async def test_entries_are_added_though_the_caller_is_cancelled() -> None:
+async def test_entries_are_added_though_the_caller_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     following, written = Following(), asyncio.Event()
     commit = following.store.commit
 
@@ -130,7 +130,7 @@ async def test_entries_are_added_though_the_caller_is_cancelled() -> None:
         await written.wait()
         await commit(changes)
 
-    following.store.commit = commit_later  # type: ignore[method-assign]
+    monkeypatch.setattr(following.store, "commit", commit_later)
     adding = asyncio.create_task(following.mirror.add([an_entry(1)]))
     await settle()
     await cancel(adding)

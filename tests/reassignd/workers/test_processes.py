@@ -190,7 +190,7 @@ class _Text:
 
 
 async def snapshot_pieces(**request: Any) -> AsyncIterator[bytes]:
-    yield json.dumps(request | {"limits": {}, "bandwidth": 10, "rates": []}).encode() + b"\n"
+    yield json.dumps(request | {"limits": {}, "bandwidth": 10, "rates": [], "elects": False}).encode() + b"\n"
     for line in lines(cluster("---", (1, 2))):
         yield line
 

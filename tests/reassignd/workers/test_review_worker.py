@@ -11,7 +11,8 @@ from tests.planner.proposals.builders import cluster
 def request(*targets: list[int], **limits: int) -> bytes:
     """Return a request with these targets for the partitions of topic `foo`."""
     rows = [["foo", number, replicas] for number, replicas in enumerate(targets)]
-    return json.dumps({"targets": rows, "limits": limits, "bandwidth": 10, "rates": []}).encode() + b"\n"
+    asked = {"targets": rows, "limits": limits, "bandwidth": 10, "rates": [], "elects": False}
+    return json.dumps(asked).encode() + b"\n"
 
 
 def answered(snapshot: Snapshot, *targets: list[int], **limits: int) -> Any:

@@ -328,10 +328,19 @@ def test_a_page_survives_a_restart_of_the_server(site: Site) -> None:
     assert page.text("#running h3 a") == f"Job {job}"
 
 
-SENT = """
-const send = window.fetch.bind(window);
-window.fetch = (path, options) => { window.sent = options.body ?? window.sent; return send(path, options); };
-"""
+def on_request(script: str) -> str:
+    """Return a script that runs `script` before each request, with its `path` and `options`.
+
+    `script` may return a response in place of the server's.
+    """
+    return f"""
+    const send = window.fetch.bind(window);
+    const instead = (path, options) => {{ {script} }};
+    window.fetch = async (path, options) => instead(path, options) ?? send(path, options);
+    """
+
+
+SENT = on_request("window.sent = options.body ?? window.sent;")
 """Keeps the body of the last request that had one."""
 
 
@@ -381,15 +390,8 @@ def test_the_throttle_that_is_typed_changes_the_forecast_of_a_proposal(site: Sit
     assert "at 1 kB/s" not in page.text("#summary")
 
 
-REVIEWS = """
-const send = window.fetch.bind(window);
-window.reviews = [];
-window.fetch = (path, options) => {
-  if (path.includes('/review')) window.reviews.push(options.signal);
-  return send(path, options);
-};
-"""
-"""Keeps the signals of requests for a review."""
+REVIEWS = "window.reviews = [];" + on_request("if (path.includes('/review')) window.reviews.push(path);")
+"""Keeps the paths of requests for a review."""
 
 
 def test_no_forecast_is_asked_for_once_the_job_is_started(site: Site) -> None:
@@ -493,12 +495,9 @@ def test_a_proposal_is_cancelled_from_its_first_moment_on(site: Site, cancel: st
 
 
 def test_a_cancel_that_fails_is_shown(site: Site) -> None:
-    refuse = """
-    const send = window.fetch.bind(window);
-    const refusal = () => Promise.resolve(new Response('{"error": "It is not yours."}', { status: 403 }));
-    window.fetch = (path, options) => (options.method === "DELETE" ? refusal() : send(path, options));
-    """
-    page = site.page("#/plan/propose?goal=balance", refuse)
+    refusal = """new Response('{"error": "It is not yours."}', { status: 403 })"""
+    refuse = f"if (options.method === 'DELETE') return {refusal};"
+    page = site.page("#/plan/propose?goal=balance", on_request(refuse))
     page.wait("!document.getElementById('wizard').hidden")
     page.run(f"(() => {{ document.getElementById('propose').click(); {AT_ONCE}; }})()")
     page.wait("document.getElementById('progress-of-proposal').hidden")
@@ -506,15 +505,8 @@ def test_a_cancel_that_fails_is_shown(site: Site) -> None:
 
 
 def test_a_page_that_is_closed_does_not_ask_for_its_proposal(site: Site) -> None:
-    count = """
-    const send = window.fetch.bind(window);
-    window.asked = [];
-    window.fetch = (path, options) => {
-      if (path.startsWith('v1/proposals')) window.asked.push(options.method);
-      return send(path, options);
-    };
-    """
-    page = site.page("#/plan/propose?goal=balance", count)
+    note = "if (path.startsWith('v1/proposals')) window.asked.push(options.method);"
+    page = site.page("#/plan/propose?goal=balance", "window.asked = [];" + on_request(note))
     page.wait("!document.getElementById('wizard').hidden")
     page.run("document.getElementById('propose').click(); location.hash = '#/brokers'; null")
     site.until(lambda: site.api.get("proposals").json()["proposals"])

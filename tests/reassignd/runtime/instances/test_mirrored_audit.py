@@ -61,6 +61,13 @@ class Instance:
         return [entry.id for entry in self.audit.store.reader.newest(AuditFilter(), 100)]
 
 
+def rows_of(*numbers: int) -> dict[bytes, bytes]:
+    """Return the rows of entries in the state topic."""
+    writer = RowWriter(())
+    rows = (row for number in numbers for row in writer.encode(an_entry(number)))
+    return {row.key: row.value for row in rows if row.key is not None and row.value is not None}
+
+
 @pytest.fixture
 def topic() -> Topic:
     return Topic()
@@ -76,10 +83,8 @@ async def test_entries_of_one_instance_are_shown_by_another(topic: Topic) -> Non
 
 
 async def test_entries_that_were_not_copied_are_those_of_the_next_term(topic: Topic) -> None:
-    writer = RowWriter(())
-    rows = dict(row for number in (1, 2) for row in writer.encode(an_entry(number)))
     async with topic.instance() as successor:
-        outbox = await successor.audit.begin_term(RecordedStore(), rows)  # type: ignore[arg-type]
+        outbox = await successor.audit.begin_term(RecordedStore(), rows_of(1, 2))
         assert successor.audit.store.reader.span().newest == 2
         await outbox.copy()
     async with topic.instance() as third:
@@ -92,11 +97,10 @@ async def test_a_term_whose_entries_cannot_be_copied_ends(
     async def fail(_: object, __: object) -> None:
         raise StoreError("the disk is full")
 
-    rows = dict(RowWriter(()).encode(an_entry(1)))
     monkeypatch.setattr("backends.sqlite.store.SqliteStore.commit", fail)
     async with topic.instance() as instance:
         with pytest.raises(StoreLostError, match="the audit log is incomplete: the disk is full"):
-            await instance.audit.begin_term(RecordedStore(), rows)  # type: ignore[arg-type]
+            await instance.audit.begin_term(RecordedStore(), rows_of(1))
 
 
 async def test_a_topic_that_cannot_be_used_is_named_once_and_opened_again(
